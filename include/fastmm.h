@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+/* Everything. Each header below can also be included alone. */
+#ifndef FASTMM_H
+#define FASTMM_H
+
+#include <fastmm/base.h>
+
+#endif
