@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+# One step of the consumer tests, as `cmake -D STEP=... -P run.cmake`; CMakeLists.txt has the rest of
+# the variables. Any failing command fails the test with its output.
+
+set(tree ${WORK}/moved)
+set(here ${WORK}/${NAME})
+
+function(run)
+  execute_process(COMMAND ${ARGN} COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+# run_failing(<pattern> <command>...): the command must fail, and say why.
+function(run_failing pattern)
+  execute_process(COMMAND ${ARGN} COMMAND_ECHO STDOUT
+    RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  message("${output}")
+  if(result EQUAL 0)
+    message(FATAL_ERROR "this should have failed: ${ARGN}")
+  elseif(NOT output MATCHES "${pattern}")
+    message(FATAL_ERROR "it failed without saying '${pattern}'")
+  endif()
+endfunction()
+
+function(build_project)
+  file(REMOVE_RECURSE ${here})
+  run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/project -B ${here} -G ${GENERATOR}
+    -D CMAKE_C_COMPILER=${CC} -D CMAKE_CXX_COMPILER=${CXX} ${ARGN})
+  run(${CMAKE_COMMAND} --build ${here})
+  run(${here}/consumer-c)
+  if(CXX)
+    run(${here}/consumer-cxx)
+  endif()
+endfunction()
+
+# expect_linked(<program> <ON|OFF>): whether it asks for the shared library.
+function(expect_linked program shared)
+  find_program(READELF readelf REQUIRED)
+  execute_process(COMMAND ${READELF} -d ${program} OUTPUT_VARIABLE dynamic
+    COMMAND_ERROR_IS_FATAL ANY)
+  string(FIND "${dynamic}" libfastmm.so at)
+  if(shared AND at EQUAL -1)
+    message(FATAL_ERROR "${program} does not use the shared library")
+  elseif(NOT shared AND NOT at EQUAL -1)
+    message(FATAL_ERROR "${program} uses the shared library")
+  endif()
+endfunction()
+
+function(step_install)
+  file(REMOVE_RECURSE ${WORK}/first ${tree})
+  run(${CMAKE_COMMAND} --install ${BUILD} --config ${CONFIG} --prefix ${WORK}/first)
+  file(RENAME ${WORK}/first ${tree})
+  # The paths of the source and the build, and the first prefix, are of no meaning to a stranger.
+  file(GLOB_RECURSE texts ${tree}/*.cmake ${tree}/*.pc ${tree}/*.h)
+  foreach(text IN LISTS texts)
+    file(READ ${text} content)
+    foreach(path ${SOURCE} ${BUILD} ${WORK})
+      string(FIND "${content}" ${path} at)
+      if(NOT at EQUAL -1)
+        message(FATAL_ERROR "${text} knows of ${path}")
+      endif()
+    endforeach()
+  endforeach()
+endfunction()
+
+function(step_package)
+  build_project(-D CMAKE_PREFIX_PATH=${tree} -D USE=${USE} -D BUILD_SHARED_LIBS=${BUILD_SHARED_LIBS})
+  set(shared OFF)
+  if(USE STREQUAL fastmm::shared OR BUILD_SHARED_LIBS)
+    set(shared ON)
+  endif()
+  expect_linked(${here}/consumer-c ${shared})
+endfunction()
+
+# The version file takes what the interface policy allows and refuses the rest.
+function(step_versions)
+  file(STRINGS ${tree}/include/fastmm/base.h lines REGEX "FASTMM_VERSION_(MAJOR|MINOR) [0-9]+")
+  string(REGEX MATCHALL "[0-9]+" numbers "${lines}")
+  list(GET numbers 0 major)
+  list(GET numbers 1 minor)
+  math(EXPR next "${minor} + 1")
+  build_project(-D CMAKE_PREFIX_PATH=${tree} -D USE=fastmm::fastmm -D VERSION=${major}.${minor})
+  run_failing("compatible" ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/project -B ${here}/next
+    -G ${GENERATOR} -D CMAKE_PREFIX_PATH=${tree} -D USE=fastmm::fastmm -D VERSION=${major}.${next})
+endfunction()
+
+function(step_pkgconfig)
+  find_program(PKG_CONFIG NAMES pkg-config pkgconf)
+  if(NOT PKG_CONFIG)
+    message("SKIP: pkg-config is not installed")
+    return()
+  endif()
+  set(ENV{PKG_CONFIG_PATH} ${tree}/${LIBDIR}/pkgconfig)
+  set(flags)
+  foreach(kind --cflags --libs)
+    execute_process(COMMAND ${PKG_CONFIG} ${kind} fastmm
+      OUTPUT_VARIABLE output OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+    separate_arguments(output UNIX_COMMAND "${output}")
+    set(${kind} ${output})
+  endforeach()
+  set(link ${--libs})
+  if(LINK STREQUAL static)
+    list(PREPEND link -static)
+  else()
+    list(APPEND link -Wl,-rpath,${tree}/${LIBDIR})
+  endif()
+  file(MAKE_DIRECTORY ${here})
+  run(${CC} -std=c11 ${--cflags} ${CMAKE_CURRENT_LIST_DIR}/project/main.c -o ${here}/consumer-c ${link})
+  run(${here}/consumer-c)
+  if(CXX)
+    run(${CXX} -std=c++17 ${--cflags} ${CMAKE_CURRENT_LIST_DIR}/project/main.cc
+      -o ${here}/consumer-cxx ${link})
+    run(${here}/consumer-cxx)
+  endif()
+  if(LINK STREQUAL static)
+    expect_linked(${here}/consumer-c OFF)
+  else()
+    expect_linked(${here}/consumer-c ON)
+  endif()
+endfunction()
+
+function(step_subdirectory)
+  build_project(-D FASTMM_SOURCE=${SOURCE} -D USE=fastmm::fastmm)
+  expect_linked(${here}/consumer-c OFF)
+  build_project(-D FASTMM_SOURCE=${SOURCE} -D USE=fastmm::fastmm -D BUILD_SHARED_LIBS=ON)
+  expect_linked(${here}/consumer-c ON)
+endfunction()
+
+# On a machine without the dependencies of tests and benches, and without C++, the library still
+# configures and builds, and says what it leaves out.
+function(step_bare)
+  file(REMOVE_RECURSE ${here})
+  execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE} -B ${here}/no-cxx -G ${GENERATOR}
+    -D CMAKE_C_COMPILER=${CC} -D CMAKE_CXX_COMPILER=NOTFOUND
+    -D CMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON
+    OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY COMMAND_ECHO STDOUT)
+  message("${output}")
+  foreach(left_out "tests are left out" "benchmarks .* left out")
+    if(NOT output MATCHES "${left_out}")
+      message(FATAL_ERROR "it does not say '${left_out}'")
+    endif()
+  endforeach()
+  run(${CMAKE_COMMAND} --build ${here}/no-cxx)
+endfunction()
+
+cmake_language(CALL step_${STEP})
