@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A bench binary whose cases have known costs, for the tests of the harness: times that are said
+ * rather than measured, sleeping threads, wrong results and missing features.
+ */
+#include "bench.h"
+
+#include <time.h>
+
+enum { STEPS = 64 };
+
+static int set_up(struct bench *b)
+{
+    b->bytes = 64;
+    b->items = STEPS;
+    bench_counter(b, "steps", STEPS);
+    return 0;
+}
+
+static int lacks_feature(struct bench *b)
+{
+    return bench_skip(b, "no feature, \"%s\"", "by design");
+}
+
+/* args[0]: what an iteration costs, in units of work. */
+static void busy(struct bench *b, uint64_t iterations)
+{
+    for (uint64_t i = 0; i < iterations * STEPS * (uint64_t)b->spec->args[0]; i++)
+        bench_opaque(i);
+}
+
+/* args[0]: the nanoseconds that an iteration is said to take. */
+static uint64_t said(struct bench *b, uint64_t iterations)
+{
+    return iterations * (uint64_t)b->spec->args[0];
+}
+
+static void doze(struct bench *b, uint64_t iterations)
+{
+    (void)b;
+    for (uint64_t i = 0; i < iterations; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+/* args[1]: the result. */
+static uint64_t result(struct bench *b)
+{
+    return (uint64_t)b->spec->args[1];
+}
+
+static void add_cases(void)
+{
+    const struct bench_case work = {.setup = set_up, .loop = busy, .digest = result};
+    const struct bench_case saying = {.setup = set_up, .timed = said, .digest = result};
+    const struct bench_case sleeping = {.setup = set_up, .loop = doze};
+
+    for (int size = 1; size <= 4; size *= 2) {
+        struct bench_case c = work;
+        c.args[0] = size;
+        bench_add(&c, "synthetic/busy/fastmm/size:%d", size);
+        c.args[0] = 2 * size;
+        bench_add(&c, "synthetic/busy/twice/size:%d", size);
+
+        c = saying;
+        c.args[0] = 1000 * size;
+        bench_add(&c, "synthetic/said/fastmm/size:%d", size);
+        c.args[0] = 3000 * size;
+        bench_add(&c, "synthetic/said/triple/size:%d", size);
+        c.args[0] = 2000 * size;
+        bench_add(&c, "synthetic/said/double/size:%d", size);
+    }
+
+    struct bench_case c = saying;
+    c.args[0] = 1000;
+    c.args[1] = 1;
+    bench_add(&c, "synthetic/said/wrong/size:1");
+    c = saying;
+    c.setup = lacks_feature;
+    bench_add(&c, "synthetic/said/missing/size:1");
+
+    c = sleeping;
+    c.threads = 2;
+    bench_add(&c, "synthetic/doze/fastmm");
+    bench_add(&c, "synthetic/doze/rival");
+}
+
+int main(int argc, char **argv)
+{
+    return bench_main(argc, argv, "synthetic", add_cases);
+}
