@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+# Reads the file that `ctest --output-junit` wrote: names each skip with its reason, then closes with
+# "N passed, N failed, N skipped", counted in entries of CTest. A program of many cases may skip some
+# and pass as a whole; those cases are named all the same, as the lines "SKIP: reason" of its output.
+
+function plain(text) {
+    gsub(/&lt;/, "<", text)
+    gsub(/&gt;/, ">", text)
+    gsub(/&quot;/, "\"", text)
+    gsub(/&apos;/, "'", text)
+    gsub(/&amp;/, "\\&", text)
+    return text
+}
+
+function attribute(line, key) {
+    if (!match(line, " " key "=\"[^\"]*\""))
+        return ""
+    return plain(substr(line, RSTART + length(key) + 3, RLENGTH - length(key) - 4))
+}
+
+/^\t<testcase / {
+    name = attribute($0, "name")
+    status = attribute($0, "status")
+    message = ""
+    count = 0
+}
+
+/^\t\t<skipped / { message = attribute($0, "message") }
+
+{
+    line = $0
+    sub(/^\t\t<system-out>/, "", line)
+    sub(/<\/system-out>$/, "", line)
+    if (line ~ /^SKIP: /)
+        reasons[count++] = plain(substr(line, 7))
+}
+
+# CTest calls "notrun" both what asked to be skipped and what could not be started.
+/^\t<\/testcase>/ {
+    if (status == "run") {
+        passed++
+    } else if (status == "disabled" || (status == "notrun" && message ~ /^SKIP_/)) {
+        skipped++
+        if (count == 0)
+            reasons[count++] = status == "disabled" ? "disabled" : "no reason given"
+    } else {
+        failed++
+        failures[failed] = name
+        count = 0
+    }
+    for (i = 0; i < count; i++)
+        skips[++skip_lines] = name ": " reasons[i]
+}
+
+END {
+    if (skip_lines)
+        print "skipped here, with the reason:"
+    for (i = 1; i <= skip_lines; i++)
+        print "  " skips[i]
+    if (failed)
+        print "failed:"
+    for (i = 1; i <= failed; i++)
+        print "  " failures[i]
+    printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped
+    exit failed || passed + skipped == 0
+}
