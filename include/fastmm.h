@@ -4,6 +4,7 @@
 #define FASTMM_H
 
 #include <fastmm/base.h>
+#include <fastmm/counter.h>
 #include <fastmm/pte.h>
 #include <fastmm/swp.h>
 
