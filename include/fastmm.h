@@ -5,6 +5,7 @@
 
 #include <fastmm/base.h>
 #include <fastmm/counter.h>
+#include <fastmm/cpu.h>
 #include <fastmm/pte.h>
 #include <fastmm/snapshot.h>
 #include <fastmm/swp.h>
