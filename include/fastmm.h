@@ -4,6 +4,7 @@
 #define FASTMM_H
 
 #include <fastmm/base.h>
+#include <fastmm/copy.h>
 #include <fastmm/counter.h>
 #include <fastmm/cpu.h>
 #include <fastmm/pte.h>
