@@ -52,6 +52,7 @@ END
         ;;
     ci)
         cat <<'END'
+Git               tool:git          git               git
 Clang             tool:clang        clang             clang
 clang-format      tool:clang-format clang-format      clang-tools-extra
 ShellCheck        tool:shellcheck   shellcheck        ShellCheck

@@ -271,6 +271,7 @@ case_update_fails() {
 
 case_not_in_distribution() {
     machine dnf root
+    brings git git 'exit 0'
     brings clang clang 'exit 0'
     brings clang-tools-extra clang-format 'exit 0'
     brings ShellCheck shellcheck 'exit 0'
