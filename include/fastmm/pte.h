@@ -296,11 +296,15 @@ FASTMM_INLINE fastmm_pte_t fastmm_pte_modify(fastmm_pte_t pte, uint64_t prot)
 #define FASTMM_PTE_PREDICATES(X) \
     X(none)                      \
     X(present) X(protnone) X(is_swp) X(write) X(dirty) X(young) X(special) X(uffd_wp) X(soft_dirty)
-#define FASTMM_PTE_CHANGES(X)                                                                   \
-    X(save_dirty)                                                                               \
-    X(restore_dirty)                                                                            \
-    X(wrprotect) X(mkwrite) X(mkdirty) X(mkclean) X(mkyoung) X(mkold) X(mkspecial) X(mkuffd_wp) \
-        X(clear_uffd_wp) X(mksoft_dirty) X(clear_soft_dirty)
+#define FASTMM_PTE_CHANGES(X) \
+    X(save_dirty)             \
+    X(restore_dirty)          \
+    X(wrprotect)              \
+    X(mkwrite)                \
+    X(mkdirty)                \
+    X(mkclean)                \
+    X(mkyoung)                \
+    X(mkold) X(mkspecial) X(mkuffd_wp) X(clear_uffd_wp) X(mksoft_dirty) X(clear_soft_dirty)
 
 #define FASTMM_PTE_DECLARE_PREDICATE(name) \
     FASTMM_API bool fastmm_pte_##name##_call(fastmm_pte_t pte);
