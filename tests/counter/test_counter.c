@@ -59,7 +59,9 @@ START_TEST(wrong_use_is_refused)
 {
     struct fastmm_counter_group8 s = FASTMM_COUNTER_GROUP_INIT(8);
     ck_assert_int_eq(fastmm_counter_group_init(&s.group, 0), -EINVAL);
-    ck_assert_int_eq(fastmm_counter_group_init(&s.group, 9), -EINVAL);
+    /* Hidden from the compiler, which warns of what the refused call would overwrite. */
+    volatile unsigned too_many = 9;
+    ck_assert_int_eq(fastmm_counter_group_init(&s.group, too_many), -EINVAL);
     ck_assert_int_eq(fastmm_counter_group_destroy(&s.group), 0);
     ck_assert_int_eq(fastmm_counter_group_destroy(&s.group), -EINVAL);
     ck_assert_int_eq(fastmm_counter_group_percpu(&s.group), -EINVAL);
