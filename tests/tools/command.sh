@@ -1,0 +1,69 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# command.sh FASTMM: the program as a person meets it: what it prints, where, and its exit status.
+set -u
+fastmm=$1
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+failed=0
+
+# expect STATUS PATTERN-ON-STDOUT PATTERN-ON-STDERR ARGUMENT...: an empty pattern wants no output.
+expect() {
+    status=$1 out=$2 err=$3
+    shift 3
+    "$fastmm" "$@" >"$scratch/out" 2>"$scratch/err"
+    got=$?
+    wrong=
+    [ $got = "$status" ] || wrong="status $got, not $status"
+    for pair in "out:$out" "err:$err"; do
+        file=$scratch/${pair%%:*} pattern=${pair#*:}
+        if [ -z "$pattern" ]; then
+            [ ! -s "$file" ] || wrong="$wrong; something on std${pair%%:*}"
+        else
+            grep -q -- "$pattern" "$file" || wrong="$wrong; no '$pattern' on std${pair%%:*}"
+        fi
+    done
+    if [ -n "$wrong" ]; then
+        echo "FAILED: fastmm $*: $wrong"
+        cat "$scratch/out" "$scratch/err"
+        failed=1
+    fi
+}
+
+expect 2 '' 'usage: fastmm'
+expect 0 'usage: fastmm' '' help
+expect 0 'usage: fastmm' '' --help
+expect 0 '^fastmm [0-9]' '' version
+expect 2 '' "no command 'nonsense'" nonsense
+expect 2 '' "no command 'nonsense'" help nonsense
+expect 2 '' "no command ''" ''
+
+expect 0 '^CPU ' '' info
+expect 0 '^{' '' info --json
+expect 0 'usage: fastmm info' '' info --help
+expect 0 'usage: fastmm info' '' help info
+expect 2 '' "no option '--nonsense'" info --nonsense
+expect 2 '' "'--cpuid' needs a value" info --cpuid
+expect 2 '' "nothing is expected at 'more'" info more
+expect 2 '' 'stands alone' info --dump --json
+expect 1 '' '/no/such/file: No such file' info --cpuid /no/such/file
+
+cat >"$scratch/zen3" <<'DUMP'
+CPUID 00000000: 00000010-68747541-444D4163-69746E65
+CPUID 00000001: 00A00F11-00000000-80000000-178BFBFF
+CPUID 00000007: 00000000-219C97A9-0040068C-00000010 [SL 00]
+DUMP
+expect 0 'family 19h, model 01h' '' info --cpuid "$scratch/zen3"
+expect 0 'avx2 *no .*registers' '' info --cpuid "$scratch/zen3"
+expect 0 'fsrm *yes' '' info --cpuid "$scratch/zen3"
+expect 0 '"family": 25' '' info --json --cpuid "$scratch/zen3"
+echo 'CPUID 7: nonsense' >>"$scratch/zen3"
+expect 1 '' "$scratch/zen3:4: four registers" info --cpuid "$scratch/zen3"
+
+if "$fastmm" info >/dev/full 2>"$scratch/err" || ! grep -q 'cannot write' "$scratch/err"; then
+    echo 'FAILED: a full disk looks like success'
+    failed=1
+fi
+
+[ $failed = 0 ] && echo 'every command behaved'
+exit $failed

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* The program: finds the subcommand and gets out of its way. */
+#include "tool.h"
+
+#include <fastmm/base.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct tool tools[] = {
+    {"info", tool_info, "what this CPU offers, what was chosen for it, and why"},
+};
+
+#define TOOL_COUNT (sizeof(tools) / sizeof(tools[0]))
+
+static void print_help(FILE *out)
+{
+    fprintf(out, "usage: fastmm <command> [options]\n"
+                 "\n"
+                 "Measures and explains the primitives of libfastmm on this machine.\n"
+                 "\n"
+                 "commands:\n");
+    for (size_t i = 0; i < TOOL_COUNT; i++)
+        fprintf(out, "  %-10s %s\n", tools[i].name, tools[i].summary);
+    fprintf(out,
+            "  %-10s this text, or the help of a command\n"
+            "  %-10s the version\n"
+            "\n"
+            "'fastmm <command> --help' explains a command.\n",
+            "help", "version");
+}
+
+static const struct tool *find(const char *name)
+{
+    for (size_t i = 0; i < TOOL_COUNT; i++)
+        if (strcmp(tools[i].name, name) == 0)
+            return &tools[i];
+    return NULL;
+}
+
+static int unknown(const char *name)
+{
+    tool_complain("no command '%s'; 'fastmm help' lists them", name);
+    return TOOL_USAGE;
+}
+
+static int help(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stdout);
+        return tool_finish();
+    }
+    const struct tool *tool = find(argv[1]);
+    char *help_argv[] = {argv[1], (char[]){"--help"}, NULL};
+    return tool ? tool->run(2, help_argv) : unknown(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stderr);
+        return TOOL_USAGE;
+    }
+    const char *name = argv[1];
+    if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        return help(argc - 1, argv + 1);
+    if (strcmp(name, "version") == 0 || strcmp(name, "--version") == 0) {
+        printf("fastmm %d.%d.%d\n", FASTMM_VERSION_MAJOR, FASTMM_VERSION_MINOR,
+               FASTMM_VERSION_PATCH);
+        return tool_finish();
+    }
+    const struct tool *tool = find(name);
+    return tool ? tool->run(argc - 1, argv + 1) : unknown(name);
+}
