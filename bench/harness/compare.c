@@ -83,7 +83,7 @@ static bool same_result(struct pair *pair)
     if (!side_digest(&pair->ours, &ours) || !side_digest(&pair->rival, &rival))
         return false;
     if (ours != rival)
-        answer("differ\t%016" PRIx64 "\t%016" PRIx64, ours, rival);
+        answer("differ\t%016" PRIx64 ", %016" PRIx64, ours, rival);
     return ours == rival;
 }
 

@@ -8,7 +8,7 @@
  *   answers   "block", order, ns per item of ours, of the rival, overlap   (each block)
  *             "end"                              the pair is measured
  *             "skip", reason                     the pair can't be measured here
- *             "differ", digest, digest           the two don't do the same work
+ *             "differ", both digests              the two don't do the same work
  */
 #ifndef FASTMM_BENCH_COMPARE_H
 #define FASTMM_BENCH_COMPARE_H

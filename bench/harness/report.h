@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* The results as files: scorecard.csv, a line for each goal, and results.json, everything. */
+#ifndef FASTMM_BENCH_REPORT_H
+#define FASTMM_BENCH_REPORT_H
+
+#include "machine.h"
+#include "score.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+struct report {
+    const struct goal_score *scores;
+    unsigned count;
+    const struct machine *machine;
+    const char *run; /* "default" or "full" */
+    double seconds;  /* that measuring took */
+};
+
+void report_csv(FILE *out, const struct report *report);
+void report_json(FILE *out, const struct report *report);
+
+/*
+ * Makes the directory, and its parents, and tries to write there, so that a long run doesn't end
+ * with a report that can't be saved. Returns 0 or a negative errno with what is wrong in `error`.
+ */
+int report_prepare(const char *directory, char *error, size_t size);
+/* Writes both files; each replaces the former one only when it is complete. */
+int report_write(const char *directory, const struct report *report, char *error, size_t size);
+
+#endif
