@@ -25,7 +25,7 @@
 #endif
 
 #define FASTMM_COUNTER_EPOCH      1
-#define FASTMM_COUNTER_NAME(name) FASTMM_EPOCH_NAME(name, 1)
+#define FASTMM_COUNTER_NAME(name) FASTMM_EPOCH_NAME(name, FASTMM_COUNTER_EPOCH)
 
 /*
  * Bytes from one CPU's slots to the next CPU's: a page plus a line. With exactly a page all slots

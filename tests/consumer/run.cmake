@@ -2,6 +2,7 @@
 # One step of the consumer tests, as `cmake -D STEP=... -P run.cmake`; CMakeLists.txt has the rest of
 # the variables. Any failing command fails the test with its output.
 
+set(ENV{LC_ALL} C) # messages are looked at
 set(tree ${WORK}/moved)
 set(here ${WORK}/${NAME})
 
@@ -118,6 +119,52 @@ function(step_pkgconfig)
   endif()
 endfunction()
 
+# Raises every layout epoch in the headers of a directory.
+function(raise_epochs include)
+  set(raised 0)
+  file(GLOB headers ${include}/fastmm/*.h)
+  foreach(header IN LISTS headers)
+    file(READ ${header} before)
+    string(REGEX REPLACE "(define FASTMM_[A-Z0-9_]+_EPOCH +)([0-9]+)" "\\19\\2" after "${before}")
+    if(NOT after STREQUAL before)
+      file(WRITE ${header} "${after}")
+      math(EXPR raised "${raised} + 1")
+    endif()
+  endforeach()
+  if(raised EQUAL 0)
+    message(FATAL_ERROR "no header has a layout epoch")
+  endif()
+endfunction()
+
+# A program of one layout and a library of another meet neither at link nor at load.
+function(step_epoch)
+  set(lib ${tree}/${LIBDIR})
+  set(main ${CMAKE_CURRENT_LIST_DIR}/project/main.c)
+  file(REMOVE_RECURSE ${here})
+  file(COPY ${tree}/include DESTINATION ${here}/raised)
+  raise_epochs(${here}/raised/include)
+  foreach(library ${lib}/libfastmm.a ${lib}/libfastmm.so)
+    run(${CC} -I${tree}/include ${main} -o ${here}/program ${library})
+    foreach(level -O0 -O2)
+      run_failing("undefined reference to .*_e9[0-9]+"
+        ${CC} ${level} -I${here}/raised/include ${main} -o ${here}/program ${library})
+    endforeach()
+  endforeach()
+
+  # The same source with raised epochs, so a library with the SONAME that the program asks for.
+  file(COPY ${SOURCE}/CMakeLists.txt ${SOURCE}/cmake ${SOURCE}/src ${SOURCE}/include
+    DESTINATION ${here}/other)
+  raise_epochs(${here}/other/include)
+  run(${CMAKE_COMMAND} -S ${here}/other -B ${here}/build -G ${GENERATOR} -D CMAKE_C_COMPILER=${CC}
+    -D FASTMM_BUILD_TESTS=OFF -D FASTMM_BUILD_BENCH=OFF -D FASTMM_BUILD_TOOLS=OFF)
+  run(${CMAKE_COMMAND} --build ${here}/build --target fastmm_shared)
+
+  run(${CC} -I${tree}/include ${main} -o ${here}/program -L${lib} -lfastmm)
+  run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${lib} ${here}/program)
+  run_failing("version .*FASTMM_.* not found"
+    ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${here}/build/src ${here}/program)
+endfunction()
+
 function(step_subdirectory)
   build_project(-D FASTMM_SOURCE=${SOURCE} -D USE=fastmm::fastmm)
   expect_linked(${here}/consumer-c OFF)
@@ -140,6 +187,17 @@ function(step_bare)
     endif()
   endforeach()
   run(${CMAKE_COMMAND} --build ${here}/no-cxx)
+
+  if(CXX)
+    execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE} -B ${here}/no-bench -G ${GENERATOR}
+      -D CMAKE_C_COMPILER=${CC} -D CMAKE_CXX_COMPILER=${CXX}
+      -D CMAKE_DISABLE_FIND_PACKAGE_benchmark=ON -D CMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON
+      OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY COMMAND_ECHO STDOUT)
+    message("${output}")
+    if(NOT output MATCHES "benchmarks are left out: Google Benchmark")
+      message(FATAL_ERROR "it does not say that the benchmarks are left out")
+    endif()
+  endif()
 endfunction()
 
 cmake_language(CALL step_${STEP})
