@@ -183,6 +183,8 @@ void score_baseline(const struct goal_score *score, char *out, size_t size)
                                      (int)length, name);
         }
     }
+    if (!used)
+        snprintf(out, size, "-");
 }
 
 double score_time(const struct pair_result *pair, bool ours)

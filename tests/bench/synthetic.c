@@ -5,6 +5,8 @@
  */
 #include "bench.h"
 
+#include <dirent.h>
+#include <signal.h>
 #include <time.h>
 
 enum { STEPS = 64 };
@@ -15,6 +17,12 @@ static int set_up(struct bench *b)
     b->items = STEPS;
     bench_counter(b, "steps", STEPS);
     return 0;
+}
+
+static int fails(struct bench *b)
+{
+    (void)b;
+    return -12;
 }
 
 static int lacks_feature(struct bench *b)
@@ -40,6 +48,27 @@ static void doze(struct bench *b, uint64_t iterations)
     (void)b;
     for (uint64_t i = 0; i < iterations; i++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+/* Dies when it is measured, though not when it is only tried. */
+static void crash(struct bench *b, uint64_t iterations)
+{
+    (void)b;
+    if (iterations > 1)
+        raise(SIGKILL);
+}
+
+/* How many threads this process has. */
+static uint64_t count_threads(struct bench *b)
+{
+    uint64_t count = 0;
+    (void)b;
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *entry; tasks && (entry = readdir(tasks));)
+        count += *entry->d_name != '.';
+    if (tasks)
+        closedir(tasks);
+    return count;
 }
 
 /* args[1]: the result. */
@@ -77,6 +106,20 @@ static void add_cases(void)
     c = saying;
     c.setup = lacks_feature;
     bench_add(&c, "synthetic/said/missing/size:1");
+
+    c.setup = fails;
+    bench_add(&c, "synthetic/said/failing/size:1");
+    bench_add(&(struct bench_case){.loop = crash}, "synthetic/crash/rival");
+    bench_add(&(struct bench_case){.loop = busy, .args = {1}}, "synthetic/crash/fastmm");
+
+    for (int threads = 1; threads <= 2; threads++) {
+        c = saying;
+        c.args[0] = 1000;
+        c.args[1] = threads;
+        bench_add(&c, "synthetic/count/says/n:%d", threads);
+        c.digest = count_threads;
+        bench_add(&c, "synthetic/count/fastmm/n:%d", threads);
+    }
 
     c = sleeping;
     c.threads = 2;
