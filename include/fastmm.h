@@ -7,6 +7,8 @@
 #include <fastmm/copy.h>
 #include <fastmm/counter.h>
 #include <fastmm/cpu.h>
+#include <fastmm/mm.h>
+#include <fastmm/mm_inline.h>
 #include <fastmm/pte.h>
 #include <fastmm/snapshot.h>
 #include <fastmm/swp.h>

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Page faults. An access is tried as hardware would; whatever stops it is handled as the kernel
+ * does, and the access tried again, until it succeeds or ends in a signal or an event. So one
+ * access may take several turns: a write to a uffd-wp marker first gets its page, write-protected,
+ * and only then raises the event.
+ *
+ * Everything an attempt needs is allocated before anything changes, tables excepted: those stay,
+ * empty, and are found by the next attempt.
+ */
+#include "frame.h"
+#include "table.h"
+#include "vma.h"
+
+#include <fastmm/mm_inline.h>
+
+/* Returned by handlers when the access is to be tried again. Never leaves this file. */
+#define RETRY 1000
+
+/* A read fault on a file also maps what is cached in this window around it. */
+#define FAULT_AROUND_PAGES 16u
+
+struct fault {
+    struct fastmm_mm *mm;
+    struct fastmm_vma *vma;
+    uint64_t addr; /* of the page */
+    fastmm_pte_t *pte;
+    fastmm_pte_t orig;
+    bool orig_valid; /* there was a table, and orig is what it held */
+    bool write;
+};
+
+static unsigned set_flags(const struct fault *f)
+{
+    return (f->write ? FASTMM_SET_WRITE : 0) | (f->orig_valid ? FASTMM_SET_ORIG_VALID : 0);
+}
+
+/* The leaf, with a table if there was none. */
+static int need_table(struct fault *f)
+{
+    if (!f->pte)
+        f->pte = fastmm_table_make(f->mm, f->addr);
+    return f->pte ? 0 : -ENOMEM;
+}
+
+/* --- Missing pages --------------------------------------------------------------------------- */
+
+static int zero_page(struct fault *f)
+{
+    if (need_table(f))
+        return -ENOMEM;
+    fastmm_set_range(f->vma, f->pte, FASTMM_PFN_ZERO, 1, set_flags(f), f->orig);
+    *f->pte = fastmm_pte_mkspecial(*f->pte);
+    return RETRY;
+}
+
+/* A page of its own for a private mapping, in an entry that was empty or a marker. */
+static int private_page(struct fault *f)
+{
+    uint64_t pfn;
+    int rc = need_table(f);
+    if (!rc)
+        rc = frame_alloc_anon(f->mm->machine, &pfn);
+    if (rc)
+        return rc;
+    fastmm_set_range(f->vma, f->pte, pfn, 1, set_flags(f), f->orig);
+    f->vma->flags |= FASTMM_VM_ANON_VMA;
+    rss_add(&f->mm->rss, FASTMM_RSS_ANON, 1);
+    return RETRY;
+}
+
+/* Maps a cached page of the mapping's object. */
+static int cached_page(struct fault *f, fastmm_pte_t *pte, uint64_t pfn, unsigned flags,
+                       fastmm_pte_t orig)
+{
+    struct fastmm_frames *frames = &f->mm->machine->frames;
+    int rc = frame_map(frames, pfn);
+    if (rc)
+        return rc;
+    fastmm_set_range(f->vma, pte, pfn, 1, flags, orig);
+    rss_add(&f->mm->rss, frame_rss(frames->word[pfn]), 1);
+    return RETRY;
+}
+
+/*
+ * The pages of the window that are cached and not mapped yet. The window is 16 pages aligned to 16
+ * within the table, kept inside the mapping, the object and the table. (Windows seen on Linux
+ * 6.18, also for mappings that begin close to the end of a table.) No failure here matters: the
+ * page that the fault is about is mapped by itself.
+ */
+static void map_around(struct fault *f)
+{
+    struct fastmm_object *object = f->vma->object;
+    uint64_t at = fastmm_va_index(f->addr, 1);
+    uint64_t in_vma = (f->addr - f->vma->start) >> FASTMM_PAGE_SHIFT;
+    uint64_t back = at < in_vma ? at : in_vma;
+    uint64_t aligned = at & ~(uint64_t)(FAULT_AROUND_PAGES - 1);
+    uint64_t from = aligned > at - back ? aligned : at - back;
+    uint64_t to = at + ((f->vma->end - f->addr) >> FASTMM_PAGE_SHIFT);
+    to = to < from + FAULT_AROUND_PAGES ? to : from + FAULT_AROUND_PAGES;
+    to = to < FASTMM_PTES ? to : FASTMM_PTES;
+    for (uint64_t i = from; i < to; i++) {
+        fastmm_pte_t *pte = f->pte + i - at;
+        uint64_t index = vma_page(f->vma, f->addr) + i - at;
+        uint64_t pfn = index < object->pages ? fastmm_object_peek(object, index) : FASTMM_PFN_NONE;
+        if (fastmm_pte_none(*pte) && pfn != FASTMM_PFN_NONE)
+            cached_page(f, pte, pfn, 0, 0);
+    }
+}
+
+static int object_fault(struct fault *f)
+{
+    struct fastmm_object *object = f->vma->object;
+    uint64_t index = vma_page(f->vma, f->addr);
+    uint64_t pfn;
+    if (index >= object->pages)
+        return FASTMM_FAULT_SIGBUS;
+    int rc = fastmm_object_page(object, index, &pfn);
+    if (!rc)
+        rc = need_table(f);
+    if (rc)
+        return rc;
+    if (f->write && vma_is_cow(f->vma))
+        return private_page(f);
+    if (f->write)
+        f->mm->machine->frames.word[pfn] |= FRAME_DIRTY;
+    else if (!(f->vma->flags & FASTMM_VM_UFFD_WP))
+        map_around(f);
+    return fastmm_pte_none(*f->pte) || fastmm_marker_flags(*f->pte)
+               ? cached_page(f, f->pte, pfn, set_flags(f), f->orig)
+               : RETRY;
+}
+
+static int missing(struct fault *f)
+{
+    if (f->vma->object)
+        return object_fault(f);
+    if (f->vma->flags & FASTMM_VM_PFNMAP)
+        return FASTMM_FAULT_SIGBUS;
+    return f->write ? private_page(f) : zero_page(f);
+}
+
+/* --- Entries in the swap format -------------------------------------------------------------- */
+
+static int marker(struct fault *f, uint64_t markers)
+{
+    if (markers & FASTMM_MARKER_POISON)
+        return FASTMM_FAULT_SIGBUS;
+    if (markers & FASTMM_MARKER_GUARD)
+        return FASTMM_FAULT_SIGSEGV;
+    if (f->vma->flags & FASTMM_VM_UFFD_WP)
+        return missing(f);
+    *f->pte = 0;
+    return RETRY;
+}
+
+/*
+ * Brings a page back by itself, past any swap cache, as the kernel does for synchronous devices:
+ * the page is new and so belongs to this address space alone, whoever else uses the slot.
+ */
+static int swap_in(struct fault *f)
+{
+    struct fastmm_machine *machine = f->mm->machine;
+    uint64_t pfn;
+    int rc = frame_alloc_anon(machine, &pfn);
+    if (rc)
+        return rc;
+    fastmm_pte_t pte = fastmm_pte_make(pfn, f->vma->page_prot);
+    if (fastmm_swp_soft_dirty(f->orig))
+        pte = fastmm_pte_mksoft_dirty(pte);
+    if (fastmm_swp_uffd_wp(f->orig))
+        pte = fastmm_pte_mkuffd_wp(pte);
+    else if (f->vma->flags & FASTMM_VM_WRITE)
+        pte = fastmm_pte_mkwrite(f->write ? fastmm_pte_mkdirty(pte) : pte);
+    *f->pte = pte;
+    f->vma->flags |= FASTMM_VM_ANON_VMA;
+    fastmm_swap_put(machine, f->orig);
+    rss_add(&f->mm->rss, FASTMM_RSS_SWAP, -1);
+    rss_add(&f->mm->rss, FASTMM_RSS_ANON, 1);
+    return RETRY;
+}
+
+static int not_present(struct fault *f)
+{
+    uint64_t markers = fastmm_marker_flags(f->orig);
+    return markers ? marker(f, markers) : swap_in(f);
+}
+
+/* --- Writes to read-only entries ------------------------------------------------------------- */
+
+static int make_writable(struct fault *f)
+{
+    *f->pte = fastmm_pte_mkwrite(fastmm_pte_mkdirty(fastmm_pte_mkyoung(*f->pte)));
+    return RETRY;
+}
+
+/* An anonymous page without another user, be it a mapping, a pin or a cache. */
+static bool reusable(const struct fault *f, uint64_t pfn)
+{
+    const struct fastmm_frames *frames = &f->mm->machine->frames;
+    uint64_t word = frames->word[pfn];
+    return frame_is_anon(word) && (frame_exclusive(frames, pfn) || frame_refs(word) == 1);
+}
+
+static int copy_on_write(struct fault *f, uint64_t old)
+{
+    struct fastmm_machine *machine = f->mm->machine;
+    uint64_t pfn;
+    int rc = frame_alloc_anon(machine, &pfn);
+    if (rc)
+        return rc;
+    fastmm_set_range(f->vma, f->pte, pfn, 1, FASTMM_SET_WRITE, 0);
+    f->vma->flags |= FASTMM_VM_ANON_VMA;
+    rss_add(&f->mm->rss, FASTMM_RSS_ANON, 1);
+    if (old != FASTMM_PFN_NONE) {
+        rss_add(&f->mm->rss, frame_rss(machine->frames.word[old]), -1);
+        frame_unmap(machine, old);
+    }
+    return RETRY;
+}
+
+static int write_protected(struct fault *f)
+{
+    struct fastmm_frames *frames = &f->mm->machine->frames;
+    if (fastmm_pte_uffd_wp(f->orig) && (f->vma->flags & FASTMM_VM_UFFD_WP)) {
+        if (!(f->vma->flags & FASTMM_VM_UFFD_ASYNC))
+            return FASTMM_FAULT_UFFD_WP;
+        *f->pte = fastmm_pte_clear_uffd_wp(*f->pte);
+    }
+    uint64_t pfn = fastmm_normal_page(frames, f->vma, f->addr, f->orig);
+    if (!vma_is_cow(f->vma)) {
+        if (pfn != FASTMM_PFN_NONE)
+            frames->word[pfn] |= FRAME_DIRTY;
+        return make_writable(f);
+    }
+    if (pfn != FASTMM_PFN_NONE && reusable(f, pfn)) {
+        frame_set_exclusive(frames, pfn);
+        return make_writable(f);
+    }
+    return copy_on_write(f, pfn);
+}
+
+/* --- Access ---------------------------------------------------------------------------------- */
+
+static bool may_access(const struct fastmm_vma *vma, bool write)
+{
+    return vma->flags & (write ? FASTMM_VM_WRITE : FASTMM_VM_PROT);
+}
+
+/* One turn: succeeds, or does one step towards it. */
+static int turn(struct fault *f)
+{
+    f->pte = fastmm_table_find(f->mm, f->addr);
+    f->orig_valid = f->pte != NULL;
+    f->orig = f->pte ? *f->pte : 0;
+    if (fastmm_pte_none(f->orig))
+        return missing(f);
+    if (!fastmm_pte_present(f->orig))
+        return not_present(f);
+    if (fastmm_pte_protnone(f->orig)) {
+        /* The mapping permits the access: a hint that is used up by being noticed. */
+        *f->pte = fastmm_pte_modify(f->orig, f->vma->page_prot);
+        return RETRY;
+    }
+    if (f->write && !fastmm_pte_write(f->orig))
+        return write_protected(f);
+    *f->pte |= FASTMM_PTE_ACCESSED | (f->write ? FASTMM_PTE_DIRTY : 0);
+    return FASTMM_FAULT_OK;
+}
+
+int fastmm_mm_fault(struct fastmm_mm *mm, uint64_t addr, enum fastmm_access access)
+{
+    size_t at = fastmm_vma_at(mm, addr);
+    struct fault f = {
+        .mm = mm,
+        .addr = addr & ~(uint64_t)(FASTMM_PAGE_SIZE - 1),
+        .write = access == FASTMM_WRITE,
+    };
+    if (at == mm->vma_count || mm->vmas[at]->start > addr)
+        return FASTMM_FAULT_SIGSEGV; /* mappings lie in the user half, so the hole ends here too */
+    f.vma = mm->vmas[at];
+    if (!may_access(f.vma, f.write))
+        return FASTMM_FAULT_SIGSEGV;
+    int rc;
+    do
+        rc = turn(&f);
+    while (rc == RETRY);
+    return rc;
+}
+
+int fastmm_mm_access(struct fastmm_mm *mm, uint64_t addr, uint64_t size, enum fastmm_access access,
+                     uint64_t *where)
+{
+    if (size == 0)
+        return -EINVAL;
+    /* The byte after the last is never computed: it may be 2^64. */
+    uint64_t last = addr + (size - 1);
+    if (last < addr)
+        return -ERANGE;
+    for (uint64_t at = addr;; at = (at | (FASTMM_PAGE_SIZE - 1)) + 1) {
+        int rc = fastmm_mm_fault(mm, at, access);
+        if (rc) {
+            if (where)
+                *where = at;
+            return rc;
+        }
+        if ((at | (FASTMM_PAGE_SIZE - 1)) >= last)
+            return FASTMM_FAULT_OK;
+    }
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* The life of a machine: its configuration, its arrays, and its swap areas. */
+#include "machine.h"
+
+#include "frame.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define MAX_FRAMES (UINT64_C(1) << 32)
+
+static uint64_t frame_count(const struct fastmm_machine *machine)
+{
+    return machine->frames.highest + 1;
+}
+
+static uint64_t exclusive_bytes(const struct fastmm_machine *machine)
+{
+    return (frame_count(machine) / 64 + 1) * sizeof(uint64_t);
+}
+
+static void free_arrays(struct fastmm_machine *machine)
+{
+    struct arena *arena = &machine->arena;
+    struct fastmm_frames *frames = &machine->frames;
+    fastmm_arena_free(arena, frames->word, frame_count(machine) * sizeof(*frames->word));
+    fastmm_arena_free(arena, frames->exclusive, exclusive_bytes(machine));
+    fastmm_arena_free(arena, machine->pins, frame_count(machine) * sizeof(*machine->pins));
+    for (unsigned i = 0; i < SWAP_AREAS; i++)
+        fastmm_arena_free(arena, machine->swap[i].users,
+                          machine->swap[i].slots * sizeof(*machine->swap[i].users));
+}
+
+static int alloc_arrays(struct fastmm_machine *machine)
+{
+    struct arena *arena = &machine->arena;
+    struct fastmm_frames *frames = &machine->frames;
+    frames->word = fastmm_arena_zalloc(arena, frame_count(machine) * sizeof(*frames->word));
+    frames->exclusive = fastmm_arena_zalloc(arena, exclusive_bytes(machine));
+    machine->pins = fastmm_arena_zalloc(arena, frame_count(machine) * sizeof(*machine->pins));
+    return frames->word && frames->exclusive && machine->pins ? 0 : -ENOMEM;
+}
+
+/* The machine itself lives in its own arena: move that out before closing it. */
+static void close(struct fastmm_machine *machine)
+{
+    free_arrays(machine);
+    struct arena arena = machine->arena;
+    fastmm_arena_close(&arena);
+}
+
+int fastmm_machine_create(const struct fastmm_machine_config *config,
+                          struct fastmm_machine **machine)
+{
+    unsigned levels = config->levels ? config->levels : 4;
+    if ((levels != 4 && levels != 5) || config->frames == 0 || config->frames > MAX_FRAMES ||
+        !config->map != !config->unmap)
+        return -EINVAL;
+
+    struct arena arena;
+    fastmm_arena_open(&arena, config);
+    struct fastmm_machine *made = fastmm_arena_zalloc(&arena, sizeof(*made));
+    if (!made)
+        return -ENOMEM;
+    made->arena = arena;
+    made->levels = levels;
+    made->user_end = fastmm_va_user_end(levels);
+    made->frames.highest = FRAME_FIRST + config->frames - 1;
+    made->next_fresh = FRAME_FIRST;
+    if (alloc_arrays(made)) {
+        close(made);
+        return -ENOMEM;
+    }
+    made->frames.word[FASTMM_PFN_ZERO] = FRAME_KIND(FASTMM_FRAME_ZERO) | FRAME_REF;
+    *machine = made;
+    return 0;
+}
+
+int fastmm_machine_destroy(struct fastmm_machine *machine)
+{
+    if (machine->mms || machine->objects)
+        return -EBUSY;
+    close(machine);
+    return 0;
+}
+
+void fastmm_machine_get_stats(const struct fastmm_machine *machine,
+                              struct fastmm_machine_stats *stats)
+{
+    uint64_t fresh = machine->frames.highest + 1 - machine->next_fresh;
+    *stats = (struct fastmm_machine_stats){
+        .frames_used = machine->frames_used,
+        .frames_free = machine->frames_freed + fresh,
+        .frames_reserved = machine->frames_reserved,
+        .mms = machine->mms,
+        .objects = machine->objects,
+        .tables = machine->tables,
+        .blocks = machine->arena.blocks,
+        .swap_used = machine->swap_used,
+        .pfn_reservations = machine->pfn_reservations,
+        .huge_arena_bytes = machine->arena.huge_bytes,
+    };
+}
+
+void fastmm_machine_fail_after(struct fastmm_machine *machine, uint64_t successes)
+{
+    machine->arena.budget = successes;
+}
+
+/* --- Swap areas ------------------------------------------------------------------------------ */
+
+int fastmm_machine_swap_on(struct fastmm_machine *machine, unsigned type, uint64_t slots)
+{
+    if (type >= SWAP_AREAS || slots == 0 || slots > MAX_FRAMES)
+        return -EINVAL;
+    struct swap_area *area = &machine->swap[type];
+    if (area->slots)
+        return -EBUSY;
+    uint32_t *users = fastmm_arena_zalloc(&machine->arena, slots * sizeof(*users));
+    if (!users)
+        return -ENOMEM;
+    area->users = users;
+    area->slots = slots;
+    return 0;
+}
+
+void fastmm_swap_get(struct fastmm_machine *machine, fastmm_pte_t entry)
+{
+    machine->swap[fastmm_swp_type(entry)].users[fastmm_swp_offset(entry)]++;
+    machine->swap_used++;
+}
+
+void fastmm_swap_put(struct fastmm_machine *machine, fastmm_pte_t entry)
+{
+    machine->swap[fastmm_swp_type(entry)].users[fastmm_swp_offset(entry)]--;
+    machine->swap_used--;
+}
+
+int fastmm_check_range(const struct fastmm_machine *machine, uint64_t start, uint64_t end)
+{
+    if ((start | end) & (FASTMM_PAGE_SIZE - 1))
+        return -EINVAL;
+    if (end < start || end > machine->user_end)
+        return -ERANGE;
+    return start == end ? -EINVAL : 0;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* The structs behind the opaque types of mm.h, and what each file here offers the others. */
+#ifndef FASTMM_SRC_MM_MACHINE_H
+#define FASTMM_SRC_MM_MACHINE_H
+
+#include "arena.h"
+#include "rss.h"
+
+#include <fastmm/mm.h>
+
+#define SWAP_AREAS 23
+
+struct swap_area {
+    uint32_t *users; /* entries that refer to each slot */
+    uint64_t slots;
+};
+
+struct fastmm_machine {
+    struct fastmm_frames frames;
+    struct arena arena;
+    unsigned levels;
+    uint64_t user_end;
+
+    uint64_t free_head;  /* most recently freed frame, 0 for none; linked through the words */
+    uint64_t next_fresh; /* frames from here on were never used */
+    uint64_t frames_used, frames_freed, frames_reserved;
+    uint32_t *pins; /* by frame */
+
+    struct swap_area swap[SWAP_AREAS];
+    uint64_t swap_used;
+
+    uint64_t tables, objects, mms, pfn_reservations;
+    struct fastmm_mm *first_mm;
+    struct fastmm_object *first_object;
+};
+
+struct fastmm_mm {
+    struct fastmm_machine *machine;
+    fastmm_pte_t *root;
+    struct fastmm_vma **vmas; /* in order of address, never overlapping */
+    size_t vma_count, vma_room;
+    struct rss rss;
+    uint64_t tables;
+    bool has_pinned; /* a page of this address space was pinned once */
+    struct fastmm_mm *next, **link;
+};
+
+struct fastmm_object {
+    struct fastmm_machine *machine;
+    uint64_t pages;
+    uint64_t **chunks; /* frame numbers, 512 in each, 0 for pages that aren't cached */
+    uint64_t refs;
+    enum fastmm_object_kind kind;
+    struct fastmm_object *next, **link;
+};
+
+/* Where an array of that many frame numbers for an object starts. */
+#define OBJECT_CHUNK FASTMM_PTES
+
+/* The cached page, or FASTMM_PFN_NONE. `index` is in range. */
+uint64_t fastmm_object_peek(const struct fastmm_object *object, uint64_t index);
+
+/* The page, brought in if need be. -ENOMEM. `index` is in range. */
+int fastmm_object_page(struct fastmm_object *object, uint64_t index, uint64_t *pfn);
+
+/* Makes frame `pfn`, reserved before, the page at `index`, which isn't cached. -ENOMEM. */
+int fastmm_object_adopt(struct fastmm_object *object, uint64_t index, uint64_t pfn);
+
+/* One more, one less user of a slot. The slot exists. */
+void fastmm_swap_get(struct fastmm_machine *machine, fastmm_pte_t entry);
+void fastmm_swap_put(struct fastmm_machine *machine, fastmm_pte_t entry);
+
+/* 0, -EINVAL, -ERANGE as mm.h says for ranges. */
+int fastmm_check_range(const struct fastmm_machine *machine, uint64_t start, uint64_t end);
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#include "vma.h"
+
+#include <errno.h>
+#include <string.h>
+
+size_t fastmm_vma_at(const struct fastmm_mm *mm, uint64_t addr)
+{
+    size_t low = 0, high = mm->vma_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (mm->vmas[middle]->end > addr)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+const struct fastmm_vma *fastmm_mm_find(const struct fastmm_mm *mm, uint64_t addr)
+{
+    size_t at = fastmm_vma_at(mm, addr);
+    return at < mm->vma_count && mm->vmas[at]->start <= addr ? mm->vmas[at] : NULL;
+}
+
+const struct fastmm_vma *fastmm_mm_vma(const struct fastmm_mm *mm, size_t index)
+{
+    return index < mm->vma_count ? mm->vmas[index] : NULL;
+}
+
+/* A page only ever becomes writable after a fault has seen the write, where that matters. */
+void fastmm_vma_update_prot(struct fastmm_vma *vma)
+{
+    if (!(vma->flags & FASTMM_VM_PROT)) {
+        vma->page_prot = FASTMM_PROT_NONE;
+        return;
+    }
+    bool writable = (vma->flags & FASTMM_VM_SHARED) && (vma->flags & FASTMM_VM_WRITE) &&
+                    !vma_tracks_writes(vma);
+    vma->page_prot = writable ? FASTMM_PROT_SHARED : FASTMM_PROT_READONLY;
+    if (vma->flags & FASTMM_VM_EXEC)
+        vma->page_prot &= ~FASTMM_PTE_NX;
+}
+
+/* Room for `more` pointers. */
+static int reserve(struct fastmm_mm *mm, size_t more)
+{
+    if (mm->vma_count + more <= mm->vma_room)
+        return 0;
+    struct arena *arena = &mm->machine->arena;
+    size_t room = mm->vma_room ? 2 * mm->vma_room : 8;
+    struct fastmm_vma **vmas = fastmm_arena_alloc(arena, room * sizeof(struct fastmm_vma *));
+    if (!vmas)
+        return -ENOMEM;
+    if (mm->vma_count)
+        memcpy(vmas, mm->vmas, mm->vma_count * sizeof(struct fastmm_vma *));
+    fastmm_arena_free(arena, mm->vmas, mm->vma_room * sizeof(struct fastmm_vma *));
+    mm->vmas = vmas;
+    mm->vma_room = room;
+    return 0;
+}
+
+/* Room must have been reserved. */
+static void put_in_place(struct fastmm_mm *mm, struct fastmm_vma *vma)
+{
+    size_t at = fastmm_vma_at(mm, vma->start);
+    memmove(mm->vmas + at + 1, mm->vmas + at, (mm->vma_count - at) * sizeof(struct fastmm_vma *));
+    mm->vmas[at] = vma;
+    mm->vma_count++;
+}
+
+/* What exists once for each mapping, however it came to be. */
+static void count_in(const struct fastmm_mm *mm, const struct fastmm_vma *vma)
+{
+    if (vma->object)
+        vma->object->refs++;
+    if (vma->flags & FASTMM_VM_PFNMAP)
+        mm->machine->pfn_reservations++;
+}
+
+int fastmm_vma_insert(struct fastmm_mm *mm, const struct fastmm_vma *spec)
+{
+    if (reserve(mm, 1))
+        return -ENOMEM;
+    struct fastmm_vma *vma = fastmm_arena_alloc(&mm->machine->arena, sizeof(*vma));
+    if (!vma)
+        return -ENOMEM;
+    *vma = *spec;
+    count_in(mm, vma);
+    put_in_place(mm, vma);
+    return 0;
+}
+
+void fastmm_vma_remove(struct fastmm_mm *mm, size_t first, size_t count)
+{
+    for (size_t i = first; i < first + count; i++) {
+        struct fastmm_vma *vma = mm->vmas[i];
+        if (vma->object)
+            fastmm_object_put(vma->object);
+        if (vma->flags & FASTMM_VM_PFNMAP)
+            mm->machine->pfn_reservations--;
+        fastmm_arena_free(&mm->machine->arena, vma, sizeof(*vma));
+    }
+    mm->vma_count -= count;
+    memmove(mm->vmas + first, mm->vmas + first + count,
+            (mm->vma_count - first) * sizeof(struct fastmm_vma *));
+}
+
+/* The mapping that `addr` would split, or NULL. */
+static struct fastmm_vma *split_by(const struct fastmm_mm *mm, uint64_t addr)
+{
+    size_t at = fastmm_vma_at(mm, addr);
+    return at < mm->vma_count && mm->vmas[at]->start < addr ? mm->vmas[at] : NULL;
+}
+
+/* Splits at `addr` with `upper` for the upper part. */
+static void split(struct fastmm_mm *mm, struct fastmm_vma *lower, uint64_t addr,
+                  struct fastmm_vma *upper)
+{
+    *upper = *lower;
+    upper->pgoff = lower->object || (lower->flags & FASTMM_VM_PFNMAP) ? vma_page(lower, addr) : 0;
+    upper->start = addr;
+    lower->end = addr;
+    count_in(mm, upper);
+    put_in_place(mm, upper);
+}
+
+int fastmm_vma_isolate(struct fastmm_mm *mm, uint64_t start, uint64_t end, size_t *first,
+                       size_t *count)
+{
+    struct arena *arena = &mm->machine->arena;
+    struct fastmm_vma *upper[2] = {NULL, NULL};
+    const uint64_t cut[2] = {start, end};
+
+    size_t splits = (split_by(mm, start) != NULL) + (size_t)(split_by(mm, end) != NULL);
+    if (splits && reserve(mm, splits))
+        return -ENOMEM;
+    for (int i = 0; i < 2; i++) {
+        if (!split_by(mm, cut[i]))
+            continue;
+        upper[i] = fastmm_arena_alloc(arena, sizeof(*upper[i]));
+        if (!upper[i]) {
+            fastmm_arena_free(arena, upper[0], sizeof(*upper[0]));
+            return -ENOMEM;
+        }
+    }
+    for (int i = 0; i < 2; i++)
+        if (upper[i])
+            split(mm, split_by(mm, cut[i]), cut[i], upper[i]);
+    *first = fastmm_vma_at(mm, start);
+    *count = 0;
+    while (*first + *count < mm->vma_count && mm->vmas[*first + *count]->start < end)
+        ++*count;
+    return 0;
+}
+
+int fastmm_vma_require_whole(const struct fastmm_mm *mm, uint64_t start, uint64_t end)
+{
+    uint64_t mapped = start;
+    for (size_t i = fastmm_vma_at(mm, start); i < mm->vma_count && mm->vmas[i]->start <= mapped;
+         i++)
+        mapped = mm->vmas[i]->end;
+    return mapped < end ? -ENOMEM : 0;
+}
+
+int fastmm_vma_isolate_whole(struct fastmm_mm *mm, uint64_t start, uint64_t end, size_t *first,
+                             size_t *count)
+{
+    int rc = fastmm_vma_require_whole(mm, start, end);
+    return rc ? rc : fastmm_vma_isolate(mm, start, end, first, count);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* The mappings of an address space: a sorted array of pointers, searched by halving. */
+#ifndef FASTMM_SRC_MM_VMA_H
+#define FASTMM_SRC_MM_VMA_H
+
+#include "machine.h"
+
+/* Index of the first mapping that ends above `addr`; vma_count if there is none. */
+size_t fastmm_vma_at(const struct fastmm_mm *mm, uint64_t addr);
+
+/* Puts a copy of *spec into its place, with a reference to its object. -ENOMEM. */
+int fastmm_vma_insert(struct fastmm_mm *mm, const struct fastmm_vma *spec);
+
+/* Forgets mappings [first, first + count) and drops their references. */
+void fastmm_vma_remove(struct fastmm_mm *mm, size_t first, size_t count);
+
+/*
+ * Splits mappings so that none reaches into or out of [start, end), and says which ones lie in it.
+ * -ENOMEM, and nothing was split.
+ */
+int fastmm_vma_isolate(struct fastmm_mm *mm, uint64_t start, uint64_t end, size_t *first,
+                       size_t *count);
+
+/* 0 if [start, end) is mapped from end to end, else -ENOMEM. */
+int fastmm_vma_require_whole(const struct fastmm_mm *mm, uint64_t start, uint64_t end);
+
+/* As fastmm_vma_isolate() for ranges that must be mapped from end to end. -ENOMEM for a hole, too.
+ */
+int fastmm_vma_isolate_whole(struct fastmm_mm *mm, uint64_t start, uint64_t end, size_t *first,
+                             size_t *count);
+
+/* Recomputes page_prot after a change of flags. */
+void fastmm_vma_update_prot(struct fastmm_vma *vma);
+
+/* True if the mapping wants to hear of the first write to each shared page. */
+static inline bool vma_tracks_writes(const struct fastmm_vma *vma)
+{
+    return (vma->object && vma->object->kind == FASTMM_OBJECT_FILE) ||
+           (vma->flags & FASTMM_VM_UFFD_WP);
+}
+
+/* Writes go to private copies. */
+static inline bool vma_is_cow(const struct fastmm_vma *vma)
+{
+    return (vma->flags & (FASTMM_VM_SHARED | FASTMM_VM_MAYWRITE)) == FASTMM_VM_MAYWRITE;
+}
+
+static inline bool vma_is_anonymous(const struct fastmm_vma *vma)
+{
+    return !vma->object && !(vma->flags & FASTMM_VM_PFNMAP);
+}
+
+/* The part of [start, end) that lies in the mapping, which it meets. */
+static inline uint64_t vma_clip_start(const struct fastmm_vma *vma, uint64_t start)
+{
+    return start > vma->start ? start : vma->start;
+}
+
+static inline uint64_t vma_clip_end(const struct fastmm_vma *vma, uint64_t end)
+{
+    return end < vma->end ? end : vma->end;
+}
+
+/* Page of the object (or raw frame) that `addr` maps. */
+static inline uint64_t vma_page(const struct fastmm_vma *vma, uint64_t addr)
+{
+    return vma->pgoff + ((addr - vma->start) >> FASTMM_PAGE_SHIFT);
+}
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Zap: what munmap, exit and MADV_DONTNEED do to each entry.
+ *
+ *   page                 uncounted, its dirtiness and age passed on; freed with the last user
+ *   zero page, raw       cleared
+ *   swap                 the slot loses a user
+ *   uffd-wp, any form    DONTNEED in a file or shmem mapping leaves a marker. It is the mapping
+ *                        that decides, not the page: a private copy in a file mapping leaves one
+ *   guard                kept by DONTNEED
+ *   poison               cleared
+ *
+ * (Each seen on Linux 6.18.) Counters change once per table.
+ */
+#include "zap.h"
+
+#include "frame.h"
+#include "table.h"
+#include "vma.h"
+
+#include <fastmm/mm_inline.h>
+
+struct zap {
+    struct fastmm_mm *mm;
+    const struct fastmm_vma *vma;
+    bool keep_guards;  /* DONTNEED */
+    bool keep_uffd_wp; /* DONTNEED in a mapping whose pages come back */
+};
+
+static void zap_page(const struct zap *z, uint64_t pfn, fastmm_pte_t pte, struct rss_change *rss)
+{
+    struct fastmm_machine *machine = z->mm->machine;
+    uint64_t *word = &machine->frames.word[pfn];
+    rss->by[frame_rss(*word)]--;
+    if (!frame_is_anon(*word))
+        *word |=
+            (fastmm_pte_dirty(pte) ? FRAME_DIRTY : 0) | (fastmm_pte_young(pte) ? FRAME_YOUNG : 0);
+    frame_unmap(machine, pfn);
+}
+
+/* What stays of an entry that is neither empty nor a page. */
+static fastmm_pte_t zap_swp(const struct zap *z, fastmm_pte_t pte, struct rss_change *rss)
+{
+    uint64_t markers = fastmm_marker_flags(pte);
+    if (markers) {
+        uint64_t kept = z->keep_guards ? FASTMM_MARKER_GUARD : 0;
+        return fastmm_marker_make(markers & kept);
+    }
+    rss->by[FASTMM_RSS_SWAP]--;
+    fastmm_swap_put(z->mm->machine, pte);
+    return 0;
+}
+
+static fastmm_pte_t zap_entry(const struct zap *z, uint64_t addr, fastmm_pte_t pte,
+                              struct rss_change *rss)
+{
+    bool uffd_wp = z->keep_uffd_wp && fastmm_pte_any_uffd_wp(pte);
+    fastmm_pte_t left = 0;
+    if (FASTMM_LIKELY(fastmm_pte_present(pte))) {
+        uint64_t pfn = fastmm_normal_page(&z->mm->machine->frames, z->vma, addr, pte);
+        if (pfn != FASTMM_PFN_NONE)
+            zap_page(z, pfn, pte, rss);
+    } else {
+        left = zap_swp(z, pte, rss);
+    }
+    return uffd_wp ? fastmm_marker_make(FASTMM_MARKER_UFFD_WP) : left;
+}
+
+/* Returns whether anything is left in the span. */
+static bool zap_span(const struct zap *z, const struct table_span *span)
+{
+    struct rss_change rss = {{0}};
+    fastmm_pte_t left = 0;
+    for (unsigned i = 0; i < span->count; i++) {
+        fastmm_pte_t pte = span->pte[i];
+        if (fastmm_pte_none(pte))
+            continue;
+        span->pte[i] = zap_entry(z, span->addr + i * UINT64_C(4096), pte, &rss);
+        left |= span->pte[i];
+    }
+    rss_apply(&z->mm->rss, &rss);
+    return left != 0;
+}
+
+void fastmm_zap_range(struct fastmm_mm *mm, const struct fastmm_vma *vma, uint64_t start,
+                      uint64_t end, enum zap_reason reason)
+{
+    const struct zap z = {
+        .mm = mm,
+        .vma = vma,
+        .keep_guards = reason == ZAP_DONTNEED,
+        .keep_uffd_wp =
+            reason == ZAP_DONTNEED && (vma->flags & FASTMM_VM_UFFD_WP) && !vma_is_anonymous(vma),
+    };
+    struct table_walk walk = table_walk(mm, start, end);
+    struct table_span span;
+    while (fastmm_table_walk_next(&walk, &span)) {
+        bool left = zap_span(&z, &span);
+        /* Unmapping frees tables itself, by what else they serve. */
+        if (reason == ZAP_DONTNEED && !left && span.count == FASTMM_PTES)
+            fastmm_table_free_leaf(mm, &span);
+    }
+}
+
+int fastmm_mm_zap(struct fastmm_mm *mm, uint64_t start, uint64_t end)
+{
+    int rc = fastmm_check_range(mm->machine, start, end);
+    if (!rc)
+        rc = fastmm_vma_require_whole(mm, start, end);
+    if (rc)
+        return rc;
+    for (size_t i = fastmm_vma_at(mm, start); i < mm->vma_count && mm->vmas[i]->start < end; i++)
+        if (mm->vmas[i]->flags & FASTMM_VM_PFNMAP)
+            return -EINVAL;
+    for (size_t i = fastmm_vma_at(mm, start); i < mm->vma_count && mm->vmas[i]->start < end; i++)
+        fastmm_zap_range(mm, mm->vmas[i], vma_clip_start(mm->vmas[i], start),
+                         vma_clip_end(mm->vmas[i], end), ZAP_DONTNEED);
+    return 0;
+}

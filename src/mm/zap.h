@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Emptying the entries of a mapping, whole or in part. */
+#ifndef FASTMM_SRC_MM_ZAP_H
+#define FASTMM_SRC_MM_ZAP_H
+
+#include "machine.h"
+
+enum zap_reason {
+    ZAP_DONTNEED, /* the mapping stays: guards, and uffd-wp of pages that will come back, too */
+    ZAP_UNMAP     /* the mapping goes, and everything with it */
+};
+
+/* [start, end) lies in `vma`. */
+void fastmm_zap_range(struct fastmm_mm *mm, const struct fastmm_vma *vma, uint64_t start,
+                      uint64_t end, enum zap_reason reason);
+
+#endif

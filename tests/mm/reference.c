@@ -1,0 +1,673 @@
+/* SPDX-License-Identifier: MIT */
+#include "reference.h"
+
+#include "holds.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define TABLE_SPAN (UINT64_C(512) << 12)
+
+void ref_init(struct ref *r, uint64_t user_end)
+{
+    memset(r, 0, sizeof(*r));
+    r->user_end = user_end;
+    for (int o = 0; o < REF_OBJECTS; o++)
+        for (int i = 0; i < REF_OBJECT_PAGES; i++)
+            r->cache[o][i] = -1;
+}
+
+uint64_t ref_address(const struct ref *r, int slot)
+{
+    const uint64_t base[REF_REGIONS] = {
+        0, (UINT64_C(7) << 21) - 12 * 4096,       /* across leaf tables */
+        (UINT64_C(1) << 39) - 12 * 4096,          /* across all levels but the root */
+        r->user_end - REF_REGION_PAGES * 4096ull, /* up to the end */
+    };
+    return base[slot / REF_REGION_PAGES] + (uint64_t)(slot % REF_REGION_PAGES) * 4096;
+}
+
+/* --- Small questions ------------------------------------------------------------------------- */
+
+static bool is_private(const struct ref_slot *s)
+{
+    return !(s->flags & FASTMM_VM_SHARED);
+}
+
+static bool is_file(const struct ref_slot *s)
+{
+    return s->object >= 0 && s->object % 2 == 0; /* even objects are files, odd ones shmem */
+}
+
+static bool maps_page(const struct ref_slot *s, int page)
+{
+    return s->kind == REF_PAGE && s->page == page;
+}
+
+int ref_mapcount(const struct ref *r, int page)
+{
+    int count = 0;
+    for (int m = 0; m < REF_MMS; m++)
+        for (int i = 0; i < REF_SLOTS; i++)
+            count += r->mm[m].used && maps_page(&r->mm[m].slot[i], page);
+    return count;
+}
+
+static int swap_users(const struct ref *r, uint64_t offset)
+{
+    int count = 0;
+    for (int m = 0; m < REF_MMS; m++)
+        for (int i = 0; i < REF_SLOTS; i++) {
+            const struct ref_slot *s = &r->mm[m].slot[i];
+            count += r->mm[m].used && s->kind == REF_SWAP && s->value == offset;
+        }
+    return count;
+}
+
+static bool entry_wp(const struct ref_slot *s)
+{
+    if (s->kind == REF_MARKER)
+        return s->value & FASTMM_MARKER_UFFD_WP;
+    return s->kind != REF_NONE && s->wp;
+}
+
+static int new_page(struct ref *r, bool anon, int object)
+{
+    for (int i = 0; i < REF_PAGES; i++) {
+        int page = (r->pages + i) % REF_PAGES;
+        if (r->page[page].used)
+            continue;
+        r->page[page] = (struct ref_page){.used = true, .anon = anon, .object = object};
+        r->page[page].exclusive = anon;
+        r->pages = page + 1;
+        return page;
+    }
+    ck_abort_msg("the reference has no pages left");
+}
+
+static void clear_entry(struct ref_slot *s)
+{
+    s->kind = REF_NONE;
+    s->rw = s->dirty = s->young = s->wp = s->exclusive_swap = false;
+    s->page = -1;
+    s->value = 0;
+}
+
+static void release_page(struct ref *r, int page)
+{
+    struct ref_page *p = &r->page[page];
+    if (p->anon && ref_mapcount(r, page) == 0 && p->pins == 0)
+        p->used = false;
+}
+
+static void drop_entry(struct ref *r, struct ref_slot *s)
+{
+    int page = s->kind == REF_PAGE ? s->page : -1;
+    if (page >= 0 && !r->page[page].anon && s->dirty)
+        r->page[page].dirty = true;
+    clear_entry(s);
+    if (page >= 0)
+        release_page(r, page);
+}
+
+/* --- Mappings -------------------------------------------------------------------------------- */
+
+/* Slots from `cut` on no longer belong to the mapping of the slot before. */
+static void cut_at(struct ref *r, int mm, int cut)
+{
+    struct ref_slot *s = r->mm[mm].slot;
+    if (cut % REF_REGION_PAGES == 0 || cut >= REF_SLOTS)
+        return;
+    if (!s[cut].mapped || !s[cut - 1].mapped || s[cut].group != s[cut - 1].group)
+        return;
+    int old = s[cut].group, fresh = ++r->groups;
+    for (int i = cut; i < REF_SLOTS && s[i].mapped && s[i].group == old; i++)
+        s[i].group = fresh;
+}
+
+static void isolate(struct ref *r, int mm, int first, int end)
+{
+    cut_at(r, mm, first);
+    cut_at(r, mm, end);
+}
+
+static bool whole(const struct ref *r, int mm, int first, int end)
+{
+    for (int i = first; i < end; i++)
+        if (!r->mm[mm].slot[i].mapped)
+            return false;
+    return true;
+}
+
+static void flag_group(struct ref *r, int mm, int slot, uint32_t flag)
+{
+    struct ref_slot *s = r->mm[mm].slot;
+    int group = s[slot].group;
+    for (int i = 0; i < REF_SLOTS; i++)
+        if (s[i].mapped && s[i].group == group)
+            s[i].flags |= flag;
+}
+
+int ref_map(struct ref *r, int mm, int first, int end, uint32_t flags, int object, uint64_t pgoff)
+{
+    for (int i = first; i < end; i++)
+        if (r->mm[mm].slot[i].mapped)
+            return -EEXIST;
+    int group = ++r->groups;
+    for (int i = first; i < end; i++) {
+        struct ref_slot *s = &r->mm[mm].slot[i];
+        clear_entry(s);
+        s->mapped = true;
+        s->flags = flags;
+        s->object = object;
+        s->pgoff = pgoff + (uint64_t)(i - first);
+        s->group = group;
+    }
+    return 0;
+}
+
+int ref_unmap(struct ref *r, int mm, int first, int end)
+{
+    isolate(r, mm, first, end);
+    for (int i = first; i < end; i++)
+        if (r->mm[mm].slot[i].mapped) {
+            drop_entry(r, &r->mm[mm].slot[i]);
+            r->mm[mm].slot[i].mapped = false;
+        }
+    return 0;
+}
+
+int ref_zap(struct ref *r, int mm, int first, int end)
+{
+    if (!whole(r, mm, first, end))
+        return -ENOMEM;
+    for (int i = first; i < end; i++) {
+        struct ref_slot *s = &r->mm[mm].slot[i];
+        uint64_t markers = 0;
+        if (s->kind == REF_MARKER)
+            markers = s->value & FASTMM_MARKER_GUARD;
+        if (entry_wp(s) && s->object >= 0)
+            markers |= FASTMM_MARKER_UFFD_WP;
+        drop_entry(r, s);
+        if (markers) {
+            s->kind = REF_MARKER;
+            s->value = markers;
+        }
+    }
+    return 0;
+}
+
+/* --- Faults ---------------------------------------------------------------------------------- */
+
+static bool shared_rw_by_default(const struct ref_slot *s)
+{
+    return !is_private(s) && (s->flags & FASTMM_VM_WRITE) && !is_file(s) &&
+           !(s->flags & FASTMM_VM_UFFD_WP);
+}
+
+static void set_page(struct ref_slot *s, int page, bool write, bool wp)
+{
+    s->kind = REF_PAGE;
+    s->page = page;
+    s->value = 0;
+    s->young = true;
+    s->dirty = write;
+    s->wp = wp;
+    s->rw = ((write && (s->flags & FASTMM_VM_WRITE)) || shared_rw_by_default(s)) && !wp;
+}
+
+static void set_private(struct ref *r, int mm, int slot, bool wp)
+{
+    set_page(&r->mm[mm].slot[slot], new_page(r, true, -1), true, wp);
+    flag_group(r, mm, slot, FASTMM_VM_ANON_VMA);
+}
+
+static int cached(struct ref *r, const struct ref_slot *s)
+{
+    int *page = &r->cache[s->object][s->pgoff];
+    if (*page < 0)
+        *page = new_page(r, false, s->object);
+    return *page;
+}
+
+static void around(struct ref *r, int mm, int slot)
+{
+    struct ref_slot *slots = r->mm[mm].slot;
+    uint64_t addr = ref_address(r, slot);
+    uint64_t window = addr & ~UINT64_C(0xffff);
+    /* the window begins no earlier than the mapping */
+    for (int i = slot; i >= 0 && slots[i].mapped && slots[i].group == slots[slot].group; i--)
+        if (i == 0 || !slots[i - 1].mapped || slots[i - 1].group != slots[slot].group)
+            window = ref_address(r, i) > window ? ref_address(r, i) : window;
+    for (int i = 0; i < REF_SLOTS; i++) {
+        struct ref_slot *s = &slots[i];
+        uint64_t at = ref_address(r, i);
+        if (!s->mapped || s->group != slots[slot].group || at < window || at >= window + 0x10000 ||
+            at / TABLE_SPAN != addr / TABLE_SPAN)
+            continue;
+        if (s->kind == REF_NONE && s->pgoff < REF_OBJECT_PAGES &&
+            r->cache[s->object][s->pgoff] >= 0)
+            set_page(s, r->cache[s->object][s->pgoff], false, false);
+    }
+}
+
+static int fault_missing(struct ref *r, int mm, int slot, bool write)
+{
+    struct ref_slot *s = &r->mm[mm].slot[slot];
+    bool wp = entry_wp(s);
+    if (s->object < 0) {
+        if (write) {
+            set_private(r, mm, slot, wp);
+        } else {
+            s->kind = REF_ZERO;
+            s->value = 0;
+            s->young = true;
+            s->wp = wp;
+        }
+        return 1000;
+    }
+    if (s->pgoff >= REF_OBJECT_PAGES)
+        return FASTMM_FAULT_SIGBUS;
+    int page = cached(r, s);
+    if (write && is_private(s)) {
+        set_private(r, mm, slot, wp);
+        return 1000;
+    }
+    if (write)
+        r->page[page].dirty = true;
+    else if (!(s->flags & FASTMM_VM_UFFD_WP))
+        around(r, mm, slot);
+    set_page(s, page, write, wp);
+    return 1000;
+}
+
+static int fault_write_protected(struct ref *r, int mm, int slot)
+{
+    struct ref_slot *s = &r->mm[mm].slot[slot];
+    if (s->wp) {
+        if (!(s->flags & FASTMM_VM_UFFD_ASYNC))
+            return FASTMM_FAULT_UFFD_WP;
+        s->wp = false;
+    }
+    bool page = s->kind == REF_PAGE;
+    struct ref_page *p = page ? &r->page[s->page] : NULL;
+    bool alone = page && p->anon && (p->exclusive || ref_mapcount(r, s->page) + p->pins == 1);
+    if (is_private(s) && !alone) {
+        drop_entry(r, s);
+        set_private(r, mm, slot, false);
+        return 1000;
+    }
+    if (is_private(s))
+        p->exclusive = true;
+    else
+        p->dirty = true;
+    s->rw = s->dirty = s->young = true;
+    return 1000;
+}
+
+static int fault_swap(struct ref *r, int mm, int slot, bool write)
+{
+    struct ref_slot *s = &r->mm[mm].slot[slot];
+    bool wp = s->wp, writable = s->flags & FASTMM_VM_WRITE;
+    clear_entry(s);
+    set_page(s, new_page(r, true, -1), false, wp);
+    s->rw = writable && !wp;
+    s->dirty = write && s->rw;
+    flag_group(r, mm, slot, FASTMM_VM_ANON_VMA);
+    return 1000;
+}
+
+static int fault_once(struct ref *r, int mm, int slot, bool write)
+{
+    struct ref_slot *s = &r->mm[mm].slot[slot];
+    switch (s->kind) {
+    case REF_NONE:
+        return fault_missing(r, mm, slot, write);
+    case REF_MARKER:
+        if (s->value & FASTMM_MARKER_POISON)
+            return FASTMM_FAULT_SIGBUS;
+        if (s->value & FASTMM_MARKER_GUARD)
+            return FASTMM_FAULT_SIGSEGV;
+        return fault_missing(r, mm, slot, write);
+    case REF_SWAP:
+        return fault_swap(r, mm, slot, write);
+    default:
+        if (write && !s->rw)
+            return fault_write_protected(r, mm, slot);
+        s->young = true;
+        s->dirty = s->dirty || write;
+        return FASTMM_FAULT_OK;
+    }
+}
+
+int ref_fault(struct ref *r, int mm, int slot, bool write)
+{
+    const struct ref_slot *s = &r->mm[mm].slot[slot];
+    if (!s->mapped || !(s->flags & (write ? FASTMM_VM_WRITE : FASTMM_VM_PROT)))
+        return FASTMM_FAULT_SIGSEGV;
+    int result;
+    do
+        result = fault_once(r, mm, slot, write);
+    while (result == 1000);
+    return result;
+}
+
+/* --- Fork ------------------------------------------------------------------------------------ */
+
+static void fork_page(struct ref *r, int parent, struct ref_slot *from, struct ref_slot *to)
+{
+    struct ref_page *p = from->kind == REF_PAGE ? &r->page[from->page] : NULL;
+    bool keep_wp = from->wp && (to->flags & FASTMM_VM_UFFD_WP);
+    if (p && p->anon && p->pins && p->exclusive && r->mm[parent].has_pinned) {
+        set_page(to, new_page(r, true, -1), true, keep_wp);
+        return;
+    }
+    if (is_private(from))
+        from->rw = false;
+    if (p)
+        p->exclusive = false;
+    to->kind = from->kind;
+    to->page = from->page;
+    to->rw = from->rw;
+    to->dirty = from->dirty && is_private(from);
+    to->young = false;
+    to->wp = keep_wp;
+}
+
+static void fork_entry(struct ref *r, int parent, struct ref_slot *from, struct ref_slot *to)
+{
+    bool child_wp = to->flags & FASTMM_VM_UFFD_WP;
+    switch (from->kind) {
+    case REF_NONE:
+        break;
+    case REF_MARKER:
+        to->value = from->value & (child_wp ? FASTMM_MARKER_ALL : ~FASTMM_MARKER_UFFD_WP);
+        to->kind = to->value ? REF_MARKER : REF_NONE;
+        break;
+    case REF_SWAP:
+        from->exclusive_swap = false;
+        to->kind = REF_SWAP;
+        to->value = from->value;
+        to->wp = from->wp && child_wp;
+        break;
+    default:
+        fork_page(r, parent, from, to);
+    }
+}
+
+void ref_fork(struct ref *r, int parent, int child)
+{
+    struct ref_mm *c = &r->mm[child];
+    memset(c, 0, sizeof(*c));
+    c->used = true;
+    for (int i = 0; i < REF_SLOTS; i++) {
+        struct ref_slot *from = &r->mm[parent].slot[i], *to = &c->slot[i];
+        clear_entry(to);
+        if (!from->mapped || (from->flags & FASTMM_VM_DONTCOPY))
+            continue;
+        to->mapped = true;
+        to->flags = from->flags;
+        to->object = from->object;
+        to->pgoff = from->pgoff;
+        to->group = from->group; /* groups are compared within an address space only */
+        if (!(from->flags & FASTMM_VM_UFFD_FORK))
+            to->flags &= ~FASTMM_VM_UFFD;
+        if (from->flags & FASTMM_VM_WIPEONFORK)
+            to->flags &= ~(FASTMM_VM_ANON_VMA | FASTMM_VM_GUARD);
+        else if ((from->flags & FASTMM_VM_ANON_VMA) ||
+                 (to->flags & (FASTMM_VM_UFFD_WP | FASTMM_VM_GUARD)))
+            fork_entry(r, parent, from, to);
+    }
+}
+
+void ref_destroy(struct ref *r, int mm)
+{
+    for (int first = 0; first < REF_SLOTS; first += REF_REGION_PAGES)
+        ref_unmap(r, mm, first, first + REF_REGION_PAGES);
+    r->mm[mm].used = false;
+}
+
+/* --- Protection ------------------------------------------------------------------------------ */
+
+/* May a page become writable without a fault? */
+static bool upgrade(const struct ref *r, const struct ref_slot *s)
+{
+    if (!(s->flags & FASTMM_VM_WRITE) || s->wp || s->kind != REF_PAGE)
+        return false;
+    if (is_private(s))
+        return r->page[s->page].anon && r->page[s->page].exclusive;
+    return is_file(s) && s->dirty;
+}
+
+int ref_protect(struct ref *r, int mm, int first, int end, uint32_t prot)
+{
+    if (!whole(r, mm, first, end))
+        return -ENOMEM;
+    isolate(r, mm, first, end);
+    for (int i = first; i < end; i++) {
+        struct ref_slot *s = &r->mm[mm].slot[i];
+        if ((s->flags & FASTMM_VM_PROT) == prot)
+            continue;
+        s->flags = (s->flags & ~FASTMM_VM_PROT) | prot;
+        if (s->kind == REF_PAGE)
+            s->rw = shared_rw_by_default(s) || upgrade(r, s);
+    }
+    return 0;
+}
+
+int ref_register(struct ref *r, int mm, int first, int end, uint32_t features)
+{
+    if (!whole(r, mm, first, end))
+        return -ENOMEM;
+    for (int i = first; i < end; i++) {
+        const struct ref_slot *s = &r->mm[mm].slot[i];
+        if (is_file(s) && !(features & FASTMM_VM_UFFD_ASYNC))
+            return -EINVAL;
+        if ((s->flags & FASTMM_VM_UFFD_WP) &&
+            (s->flags & FASTMM_VM_UFFD) != (FASTMM_VM_UFFD_WP | features))
+            return -EBUSY;
+    }
+    isolate(r, mm, first, end);
+    for (int i = first; i < end; i++) {
+        struct ref_slot *s = &r->mm[mm].slot[i];
+        s->flags = (s->flags & ~FASTMM_VM_UFFD) | FASTMM_VM_UFFD_WP | features;
+    }
+    return 0;
+}
+
+static void wp_entry(struct ref *r, struct ref_slot *s, bool protect)
+{
+    bool empty_too = s->object >= 0 || (s->flags & FASTMM_VM_UFFD_UNPOPULATED);
+    switch (s->kind) {
+    case REF_NONE:
+        if (protect && empty_too) {
+            s->kind = REF_MARKER;
+            s->value = FASTMM_MARKER_UFFD_WP;
+        }
+        break;
+    case REF_MARKER:
+        if (!protect && s->value == FASTMM_MARKER_UFFD_WP)
+            clear_entry(s);
+        break;
+    default:
+        s->wp = protect;
+        if (s->kind == REF_PAGE)
+            s->rw = !protect && (shared_rw_by_default(s) || upgrade(r, s));
+    }
+}
+
+int ref_wp(struct ref *r, int mm, int first, int end, bool protect)
+{
+    for (int i = first; i < end; i++)
+        if (!r->mm[mm].slot[i].mapped || !(r->mm[mm].slot[i].flags & FASTMM_VM_UFFD_WP))
+            return -ENOENT;
+    for (int i = first; i < end; i++)
+        wp_entry(r, &r->mm[mm].slot[i], protect);
+    return 0;
+}
+
+int ref_unregister(struct ref *r, int mm, int first, int end)
+{
+    if (!whole(r, mm, first, end))
+        return -ENOMEM;
+    isolate(r, mm, first, end);
+    for (int i = first; i < end; i++) {
+        struct ref_slot *s = &r->mm[mm].slot[i];
+        if (!(s->flags & FASTMM_VM_UFFD_WP))
+            continue;
+        wp_entry(r, s, false);
+        s->flags &= ~FASTMM_VM_UFFD;
+    }
+    return 0;
+}
+
+/* --- Entries put in -------------------------------------------------------------------------- */
+
+int ref_swap(struct ref *r, int mm, int slot, uint64_t offset, bool wp, bool exclusive)
+{
+    struct ref_slot *s = &r->mm[mm].slot[slot];
+    if (!s->mapped || !is_private(s) || (wp && !(s->flags & FASTMM_VM_UFFD_WP)) ||
+        (exclusive && swap_users(r, offset)))
+        return -EINVAL;
+    if (s->kind != REF_NONE)
+        return -EEXIST;
+    s->kind = REF_SWAP;
+    s->value = offset;
+    s->wp = wp;
+    s->exclusive_swap = exclusive;
+    flag_group(r, mm, slot, FASTMM_VM_ANON_VMA);
+    return 0;
+}
+
+int ref_marker(struct ref *r, int mm, int slot, uint64_t markers)
+{
+    struct ref_slot *s = &r->mm[mm].slot[slot];
+    bool uffd = markers & FASTMM_MARKER_UFFD_WP;
+    if (!s->mapped)
+        return -EINVAL;
+    if (uffd && (!(s->flags & FASTMM_VM_UFFD_WP) ||
+                 (s->object < 0 && !(s->flags & FASTMM_VM_UFFD_UNPOPULATED))))
+        return -EINVAL;
+    if (s->kind != REF_NONE)
+        return -EEXIST;
+    s->kind = REF_MARKER;
+    s->value = markers;
+    if (markers & FASTMM_MARKER_GUARD)
+        flag_group(r, mm, slot, FASTMM_VM_GUARD);
+    return 0;
+}
+
+/* --- Comparison ------------------------------------------------------------------------------ */
+
+#define BIT(n) (UINT64_C(1) << (n))
+
+/* The raw leaf of a page, without its frame number. */
+static uint64_t page_bits(const struct ref_slot *s)
+{
+    uint64_t bits = 0;
+    if (s->flags & FASTMM_VM_PROT)
+        bits |= BIT(0) | BIT(2) | (s->flags & FASTMM_VM_EXEC ? 0 : BIT(63));
+    else
+        bits |= BIT(8);
+    bits |= (s->rw ? BIT(1) : 0) | (s->young ? BIT(5) : 0) | (s->wp ? BIT(10) : 0);
+    bits |= s->kind == REF_ZERO ? BIT(9) : 0;
+    if (s->kind == REF_PAGE && s->dirty)
+        bits |= s->rw ? BIT(6) : BIT(58);
+    return bits;
+}
+
+static uint64_t swp_bits(const struct ref_slot *s)
+{
+    uint64_t type = s->kind == REF_MARKER ? 31 : 2;
+    uint64_t inverted = ~s->value & (BIT(50) - 1);
+    uint64_t flags = s->kind == REF_SWAP && s->wp ? 4 : 0;
+    flags |= s->kind == REF_SWAP && s->exclusive_swap ? 8 : 0;
+    return type << 59 | inverted << 9 | flags;
+}
+
+static void compare_slot(struct ref *r, const struct ref_slot *s, uint64_t addr, uint64_t raw)
+{
+    if (!s->mapped || s->kind == REF_NONE) {
+        if (raw)
+            ck_abort_msg("%#llx: should be empty, is %#llx", (unsigned long long)addr,
+                         (unsigned long long)raw);
+        return;
+    }
+    if (s->kind == REF_SWAP || s->kind == REF_MARKER) {
+        if (raw != swp_bits(s))
+            ck_abort_msg("%#llx: should be %#llx, is %#llx", (unsigned long long)addr,
+                         (unsigned long long)swp_bits(s), (unsigned long long)raw);
+        return;
+    }
+    uint64_t field = BIT(52) - BIT(12);
+    uint64_t pfn = ((raw & 1 ? raw : ~raw) & field) >> 12;
+    if ((raw & ~field) != page_bits(s))
+        ck_abort_msg("%#llx: bits should be %#llx, are %#llx", (unsigned long long)addr,
+                     (unsigned long long)page_bits(s), (unsigned long long)(raw & ~field));
+    if (s->kind == REF_ZERO) {
+        EQUAL(pfn, FASTMM_PFN_ZERO);
+        return;
+    }
+    struct ref_page *p = &r->page[s->page];
+    if (!p->pfn)
+        p->pfn = pfn;
+    EQUAL(pfn, p->pfn);
+}
+
+static void compare_page(const struct ref *r, const struct fastmm_machine *machine, int page)
+{
+    const struct ref_page *p = &r->page[page];
+    struct fastmm_frame_info info;
+    if (!p->used || !p->pfn)
+        return;
+    EQUAL(fastmm_machine_frame(machine, p->pfn, &info), 0);
+    EQUAL(info.mapcount, ref_mapcount(r, page));
+    EQUAL(info.refs, ref_mapcount(r, page) + p->pins + !p->anon);
+    EQUAL(info.pins, p->pins);
+    EQUAL(info.exclusive, p->exclusive);
+    EQUAL(info.kind == FASTMM_FRAME_ANON, p->anon);
+    if (!p->anon)
+        EQUAL(info.dirty, p->dirty);
+}
+
+static void compare_rss(const struct ref *r, const struct ref_mm *m, const struct fastmm_mm *mm)
+{
+    int64_t mine[FASTMM_RSS_COUNTERS] = {0}, theirs[FASTMM_RSS_COUNTERS];
+    for (int i = 0; i < REF_SLOTS; i++) {
+        const struct ref_slot *s = &m->slot[i];
+        if (!s->mapped)
+            continue;
+        if (s->kind == REF_SWAP)
+            mine[FASTMM_RSS_SWAP]++;
+        if (s->kind == REF_PAGE && r->page[s->page].anon)
+            mine[FASTMM_RSS_ANON]++;
+        else if (s->kind == REF_PAGE)
+            mine[r->page[s->page].object % 2 ? FASTMM_RSS_SHMEM : FASTMM_RSS_FILE]++;
+    }
+    fastmm_mm_rss(mm, theirs);
+    for (int i = 0; i < FASTMM_RSS_COUNTERS; i++)
+        EQUAL(theirs[i], mine[i]);
+}
+
+void ref_compare(struct ref *r, struct fastmm_machine *machine, struct fastmm_mm *const *mms)
+{
+    uint64_t used = 0;
+    for (int m = 0; m < REF_MMS; m++) {
+        if (!r->mm[m].used)
+            continue;
+        for (int i = 0; i < REF_SLOTS; i++) {
+            fastmm_pte_t raw;
+            uint64_t addr = ref_address(r, i);
+            EQUAL(fastmm_mm_lookup(mms[m], addr, &raw), 0);
+            compare_slot(r, &r->mm[m].slot[i], addr, raw);
+        }
+        compare_rss(r, &r->mm[m], mms[m]);
+    }
+    for (int page = 0; page < REF_PAGES; page++) {
+        used += r->page[page].used;
+        compare_page(r, machine, page);
+    }
+    struct fastmm_machine_stats stats;
+    fastmm_machine_get_stats(machine, &stats);
+    EQUAL(stats.frames_used, used);
+}

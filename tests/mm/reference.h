@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A second model of the same semantics, as naive as can be: every page of a small window is a
+ * struct, every count is found by counting, nothing is shared with the library but the names of
+ * flags and results. Slow, and easy to believe.
+ *
+ * The window is four regions of 24 pages that lie where tables begin and end.
+ */
+#ifndef FASTMM_TESTS_MM_REFERENCE_H
+#define FASTMM_TESTS_MM_REFERENCE_H
+
+#include <fastmm/mm.h>
+
+#define REF_REGIONS      4
+#define REF_REGION_PAGES 24
+#define REF_SLOTS        (REF_REGIONS * REF_REGION_PAGES)
+#define REF_MMS          6
+#define REF_OBJECTS      4
+#define REF_OBJECT_PAGES 40
+#define REF_PAGES        8192
+#define REF_SWAP_SLOTS   64
+
+enum ref_kind { REF_NONE, REF_ZERO, REF_PAGE, REF_SWAP, REF_MARKER };
+
+struct ref_slot {
+    /* the mapping */
+    bool mapped;
+    uint32_t flags; /* FASTMM_VM_* */
+    int object;     /* or -1 */
+    uint64_t pgoff;
+    int group; /* slots of one mapping have the same */
+    /* the entry */
+    enum ref_kind kind;
+    int page;
+    uint64_t value; /* swap offset, markers */
+    bool rw, dirty, young, wp, exclusive_swap;
+};
+
+struct ref_page {
+    bool used, anon, exclusive, dirty;
+    int object;
+    int pins;
+    uint64_t pfn; /* the frame that the library uses for it, 0 while not known */
+};
+
+struct ref_mm {
+    bool used, has_pinned;
+    struct ref_slot slot[REF_SLOTS];
+};
+
+struct ref {
+    uint64_t user_end;
+    struct ref_mm mm[REF_MMS];
+    struct ref_page page[REF_PAGES];
+    int cache[REF_OBJECTS][REF_OBJECT_PAGES]; /* page, or -1 */
+    int groups, pages;
+};
+
+void ref_init(struct ref *r, uint64_t user_end);
+uint64_t ref_address(const struct ref *r, int slot);
+
+/* The operations of mm.h over slots [first, end) of one region, with the same results. */
+int ref_map(struct ref *r, int mm, int first, int end, uint32_t flags, int object, uint64_t pgoff);
+int ref_unmap(struct ref *r, int mm, int first, int end);
+int ref_protect(struct ref *r, int mm, int first, int end, uint32_t prot);
+int ref_zap(struct ref *r, int mm, int first, int end);
+int ref_fault(struct ref *r, int mm, int slot, bool write);
+void ref_fork(struct ref *r, int parent, int child);
+void ref_destroy(struct ref *r, int mm);
+int ref_register(struct ref *r, int mm, int first, int end, uint32_t features);
+int ref_unregister(struct ref *r, int mm, int first, int end);
+int ref_wp(struct ref *r, int mm, int first, int end, bool protect);
+int ref_swap(struct ref *r, int mm, int slot, uint64_t offset, bool wp, bool exclusive);
+int ref_marker(struct ref *r, int mm, int slot, uint64_t markers);
+
+/* Ends the test if the library's machine differs from the reference in anything. */
+void ref_compare(struct ref *r, struct fastmm_machine *machine, struct fastmm_mm *const *mms);
+
+/* Entries that map the page, over all address spaces. */
+int ref_mapcount(const struct ref *r, int page);
+
+#endif
