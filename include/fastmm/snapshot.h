@@ -34,7 +34,7 @@ FASTMM_BEGIN_DECLS
 #define FASTMM_SNAPSHOT_VERSION 1
 
 /* What the recorder could see; without a bit the matching facts are absent, not zero. */
-#define FASTMM_SNAPSHOT_FRAMES 0x1u /* runs carry frame numbers */
+#define FASTMM_SNAPSHOT_FRAMES 0x1u /* frame numbers and swap offsets */
 #define FASTMM_SNAPSHOT_ZERO   0x2u /* the zero page is told from other pages */
 #define FASTMM_SNAPSHOT_HUGE   0x4u /* 2 MiB entries are told from 4 KiB entries */
 
@@ -84,8 +84,9 @@ enum fastmm_snapshot_run_kind {
 /*
  * Consecutive pages of one area whose entries differ only in that frame numbers or swap offsets
  * count up by one. Frame numbers are not those of the machine: they keep its order and what is
- * adjacent, and frames of 2 MiB entries keep their alignment. A value is 0 where
- * FASTMM_SNAPSHOT_FRAMES is absent.
+ * adjacent, and frames of 2 MiB entries keep their alignment. Without
+ * FASTMM_SNAPSHOT_FRAMES the values of pages and swap entries are 0, and so are swap types; markers
+ * other than guards then pass for swap entries, because the kernel shows no difference.
  */
 struct fastmm_snapshot_run {
     uint64_t address;

@@ -69,10 +69,9 @@ static inline uint64_t fastmm_snapshot_run_end(const struct fastmm_snapshot_run 
 static inline int fastmm_snapshot_counts_up(const struct fastmm_snapshot_state *state,
                                             unsigned kind)
 {
-    if (kind == FASTMM_SNAPSHOT_RUN_SWAP)
-        return 1;
-    return (kind == FASTMM_SNAPSHOT_RUN_ANON || kind == FASTMM_SNAPSHOT_RUN_FILE) &&
-           (state->seen & FASTMM_SNAPSHOT_FRAMES);
+    return (state->seen & FASTMM_SNAPSHOT_FRAMES) &&
+           (kind == FASTMM_SNAPSHOT_RUN_ANON || kind == FASTMM_SNAPSHOT_RUN_FILE ||
+            kind == FASTMM_SNAPSHOT_RUN_SWAP);
 }
 
 /* Is `run`, which begins where `last` ends, coded in the group of `last`? */

@@ -168,7 +168,7 @@ static int open_group(struct fastmm_snapshot_cursor *c, struct fastmm_snapshot_r
     run->flags = byte & (unsigned char)~SNAPSHOT_GROUP_KIND;
     if (run->kind < FASTMM_SNAPSHOT_RUN_ANON)
         return fastmm_snapshot_stop(c, start, FASTMM_SNAPSHOT_BAD_RUN);
-    if (run->kind == FASTMM_SNAPSHOT_RUN_SWAP) {
+    if (run->kind == FASTMM_SNAPSHOT_RUN_SWAP && fastmm_snapshot_counts_up(s, run->kind)) {
         int rc = read_number(c, &type);
         if (rc)
             return rc;

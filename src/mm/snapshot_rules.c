@@ -113,7 +113,7 @@ enum fastmm_snapshot_reason fastmm_snapshot_check_area(const struct fastmm_snaps
 
 #define WP_AND_DIRTY (FASTMM_SNAPSHOT_UFFD_WP | FASTMM_SNAPSHOT_SOFT_DIRTY)
 
-/* What each kind of run may have; `limit` bounds value + pages, or value where it doesn't count. */
+/* What each kind of run may have; `limit` bounds value + pages, for markers the value. */
 static const struct {
     uint8_t flags;
     uint8_t swap_types;
@@ -140,28 +140,30 @@ static int run_flags_are_valid(const struct fastmm_snapshot_state *state,
     return !(run->flags & FASTMM_SNAPSHOT_PMD) || (state->seen & FASTMM_SNAPSHOT_HUGE);
 }
 
+/* Where the value counts up: fits at its first and its last page. */
+static enum fastmm_snapshot_reason check_counted(const struct fastmm_snapshot_run *run)
+{
+    uint64_t limit = run_rules[run->kind].limit;
+    int fits = run->value <= limit && run->pages <= limit - run->value;
+    if (run->kind == FASTMM_SNAPSHOT_RUN_SWAP)
+        return fits ? FASTMM_SNAPSHOT_OK : FASTMM_SNAPSHOT_BAD_SWAP;
+    if (run->flags & FASTMM_SNAPSHOT_PMD && run->value % FASTMM_PTES)
+        fits = 0;
+    return fits ? FASTMM_SNAPSHOT_OK : FASTMM_SNAPSHOT_BAD_FRAME;
+}
+
 static enum fastmm_snapshot_reason check_value(const struct fastmm_snapshot_state *state,
                                                const struct fastmm_snapshot_run *run)
 {
-    uint64_t limit = run_rules[run->kind].limit;
-    switch (run->kind) {
-    case FASTMM_SNAPSHOT_RUN_ANON:
-    case FASTMM_SNAPSHOT_RUN_FILE:
-        if (!(state->seen & FASTMM_SNAPSHOT_FRAMES))
-            return run->value ? FASTMM_SNAPSHOT_BAD_FRAME : FASTMM_SNAPSHOT_OK;
-        if (run->value > limit || run->pages > limit - run->value)
-            return FASTMM_SNAPSHOT_BAD_FRAME;
-        if ((run->flags & FASTMM_SNAPSHOT_PMD) && run->value % FASTMM_PTES)
-            return FASTMM_SNAPSHOT_BAD_FRAME;
-        return FASTMM_SNAPSHOT_OK;
-    case FASTMM_SNAPSHOT_RUN_SWAP:
-        return run->value > limit || run->pages > limit - run->value ? FASTMM_SNAPSHOT_BAD_SWAP
-                                                                     : FASTMM_SNAPSHOT_OK;
-    case FASTMM_SNAPSHOT_RUN_MARKER:
-        return run->value == 0 || run->value > limit ? FASTMM_SNAPSHOT_BAD_RUN : FASTMM_SNAPSHOT_OK;
-    default:
-        return run->value ? FASTMM_SNAPSHOT_BAD_RUN : FASTMM_SNAPSHOT_OK;
+    if (fastmm_snapshot_counts_up(state, run->kind))
+        return check_counted(run);
+    if (run->kind == FASTMM_SNAPSHOT_RUN_MARKER) {
+        int valid = run->value && run->value <= run_rules[run->kind].limit;
+        return valid ? FASTMM_SNAPSHOT_OK : FASTMM_SNAPSHOT_BAD_RUN;
     }
+    if (run->swap_type)
+        return FASTMM_SNAPSHOT_BAD_SWAP;
+    return run->value ? FASTMM_SNAPSHOT_BAD_FRAME : FASTMM_SNAPSHOT_OK;
 }
 
 static int backing_fits(const struct fastmm_snapshot_area *area, unsigned kind)

@@ -58,7 +58,7 @@ static void put_group_head(struct step *step, const struct fastmm_snapshot_run *
         put_number(step, ((run->address - s->next_page) >> FASTMM_PAGE_SHIFT) - 1);
     }
     put_byte(step, run->kind | run->flags);
-    if (run->kind == FASTMM_SNAPSHOT_RUN_SWAP)
+    if (run->kind == FASTMM_SNAPSHOT_RUN_SWAP && fastmm_snapshot_counts_up(s, run->kind))
         put_number(step, run->swap_type);
 }
 

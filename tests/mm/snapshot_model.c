@@ -62,8 +62,10 @@ static void random_value(const struct model *m, struct fastmm_snapshot_run *r, u
 {
     switch (r->kind) {
     case FASTMM_SNAPSHOT_RUN_SWAP:
-        r->swap_type = (uint8_t)below(state, 31);
-        r->value = below(state, (uint64_t)1 << below(state, 49));
+        if (m->seen & FASTMM_SNAPSHOT_FRAMES) {
+            r->swap_type = (uint8_t)below(state, 31);
+            r->value = below(state, (uint64_t)1 << below(state, 49));
+        }
         break;
     case FASTMM_SNAPSHOT_RUN_MARKER:
         r->value = 1 + below(state, 7);
@@ -116,8 +118,8 @@ static void random_runs(struct model *m, struct model_area *ma, uint64_t *frame,
         }
         /* A model is in joined form, so that it can be compared run by run. */
         const struct fastmm_snapshot_run *last = r - 1;
-        int counts = r->kind == FASTMM_SNAPSHOT_RUN_SWAP ||
-                     (r->kind <= FASTMM_SNAPSHOT_RUN_FILE && (m->seen & FASTMM_SNAPSHOT_FRAMES));
+        int counts = (m->seen & FASTMM_SNAPSHOT_FRAMES) && r->kind != FASTMM_SNAPSHOT_RUN_ZERO &&
+                     r->kind != FASTMM_SNAPSHOT_RUN_MARKER;
         if (ma->runs && same_but_value(last, r) &&
             r->value == last->value + (counts ? last->pages : 0))
             continue;
