@@ -24,6 +24,8 @@ struct tool {
 };
 
 int tool_info(int argc, char **argv);
+int tool_record(int argc, char **argv);
+int tool_snapshot(int argc, char **argv);
 
 /* Why something failed, for a person: "file:line: what". */
 struct tool_error {

@@ -60,6 +60,15 @@ expect 0 '"family": 25' '' info --json --cpuid "$scratch/zen3"
 echo 'CPUID 7: nonsense' >>"$scratch/zen3"
 expect 1 '' "$scratch/zen3:4: four registers" info --cpuid "$scratch/zen3"
 
+expect 0 'usage: fastmm record' '' record --help
+expect 0 'usage: fastmm snapshot' '' snapshot --help
+expect 2 '' 'pid is missing' record
+expect 1 '' 'no process 2147483647' record --pid 2147483647 -o "$scratch/none"
+expect 0 ' bytes$' '' record --pid $$ -o "$scratch/shell"
+expect 0 'anonymous pages *[1-9]' '' snapshot "$scratch/shell"
+expect 1 '' 'exists; --force' record --pid $$ -o "$scratch/shell"
+expect 1 '' 'byte 0: this is not a snapshot' snapshot "$scratch/zen3"
+
 if "$fastmm" info >/dev/full 2>"$scratch/err" || ! grep -q 'cannot write' "$scratch/err"; then
     echo 'FAILED: a full disk looks like success'
     failed=1
