@@ -102,8 +102,9 @@ FASTMM_INLINE int fastmm_counter_rseq_add(uintptr_t slot, int64_t v)
                  "72:\n\t"
                  "movq $0, %%fs:8(%[rseq])\n\t"
                  :
-                 : [rseq] "r"(hot->rseq), [id] "r"(hot->id), [ids] "m"(hot->ids), [slot] "r"(slot),
-                   [stride] "i"(FASTMM_COUNTER_STRIDE), [v] "er"(v)
+                 : [rseq] "r"(__atomic_load_n(&hot->rseq, __ATOMIC_RELAXED)),
+                   [id] "r"(__atomic_load_n(&hot->id, __ATOMIC_RELAXED)), [ids] "m"(hot->ids),
+                   [slot] "r"(slot), [stride] "i"(FASTMM_COUNTER_STRIDE), [v] "er"(v)
                  : "rax", "cc", "memory"
                  : slow);
     return 1;

@@ -159,7 +159,7 @@ static void prepare_adds(uint32_t packed)
     intptr_t id = rseq_offset() + (kind == FASTMM_COUNTER_RSEQ_MM_CID ? RSEQ_MM_CID : RSEQ_CPU_ID);
     if (seam.id)
         id = (intptr_t)((uintptr_t)seam.id - thread_pointer());
-    if (__atomic_load_n(&hot->id, __ATOMIC_RELAXED) == id)
+    if (__atomic_load_n(&hot->id, __ATOMIC_ACQUIRE) == id)
         return;
     __atomic_store_n(&hot->rseq, rseq_offset(), __ATOMIC_RELAXED);
     __atomic_store_n(&hot->id, id, __ATOMIC_RELEASE);
@@ -227,10 +227,11 @@ void fastmm_counter_leave_sequence(void)
 #ifdef FASTMM_COUNTER_RSEQ
     struct fastmm_counter_hot *hot = &FASTMM_COUNTER_NAME(fastmm_counter_hot);
     char *tp = (char *)thread_pointer();
-    *(volatile uint64_t *)(tp + hot->rseq + RSEQ_CS) = 0;
-    if (*(const volatile int32_t *)(tp + hot->rseq + RSEQ_CPU_ID) < 0)
+    char *area = tp + __atomic_load_n(&hot->rseq, __ATOMIC_RELAXED);
+    *(volatile uint64_t *)(area + RSEQ_CS) = 0;
+    if (*(const volatile int32_t *)(area + RSEQ_CPU_ID) < 0)
         return;
-    uint32_t id = *(const volatile uint32_t *)(tp + hot->id);
+    uint32_t id = *(const volatile uint32_t *)(tp + __atomic_load_n(&hot->id, __ATOMIC_RELAXED));
     uint32_t ids = __atomic_load_n(&hot->ids, __ATOMIC_RELAXED);
     while (id >= ids && id < fastmm_counter_rows())
         if (__atomic_compare_exchange_n(&hot->ids, &ids, id + 1, 0, __ATOMIC_RELEASE,
