@@ -6,8 +6,8 @@
  *
  * Names: <primitive>/<job>/<implementation>[/key:value]..., for example
  * "copy/fixed/libc/size:4096/alias:8". The library's own implementation is "fastmm"; a rival is
- * named for what it is. Thread counts belong in the name: the part "/threads:N" is appended by
- * bench_add() for cases with more than one.
+ * named for what it is. Names hold letters, digits and _ : . - + only. Thread counts belong in the
+ * name: the part "/threads:N" is appended by bench_add() for cases with more than one.
  *
  * A rival meets the same contract as ours: `digest` gives the state after a fixed piece of work,
  * and the scorecard refuses to time two cases whose digests differ.
@@ -67,7 +67,10 @@ void bench_add(const struct bench_case *spec, const char *name, ...)
 /* Says why the case can't run here; setup() returns its result. The case counts as skipped. */
 int bench_skip(struct bench *b, const char *reason, ...) __attribute__((format(printf, 2, 3)));
 
-/* A figure of the case's own, shown beside the time: bytes of code, branches, ... */
+/*
+ * A figure of the case's own, shown beside the time: bytes of code, branches, ... For setup(),
+ * digest() and timed(), and for loop() in thread 0.
+ */
 void bench_counter(struct bench *b, const char *name, double value);
 
 /* main() of a bench binary; `add_cases` registers everything. */

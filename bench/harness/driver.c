@@ -143,6 +143,18 @@ static int list(const struct measurement *measurement)
     return 0;
 }
 
+static void announce(const struct measurement *measurement, bool full)
+{
+    unsigned cells = 0, total = 0;
+    for (unsigned g = 0; g < measurement->count; g++) {
+        cells += measurement->goals[g].plan.count;
+        total += measurement->goals[g].plan.total;
+    }
+    printf("Measuring %u of %u cells of %u goals%s.\n\n", cells, total, measurement->count,
+           full ? "" : ", in at most 6 minutes (fastmm-bench full takes all)");
+    fflush(stdout);
+}
+
 static int measure(const struct options *options, struct measurement *measurement)
 {
     char error[PATH_MAX + 256];
@@ -153,9 +165,9 @@ static int measure(const struct options *options, struct measurement *measuremen
     machine_record(&machine);
     table_machine(stdout, &machine);
     putchar('\n');
-    fflush(stdout);
 
     bool full = options->mode == MODE_FULL;
+    announce(measurement, full);
     measure_run(measurement, full);
     struct report report = {measurement->scores, measurement->count, &machine,
                             full ? "full" : "default", measurement->seconds};
@@ -167,7 +179,10 @@ static int measure(const struct options *options, struct measurement *measuremen
             fprintf(stderr, "fastmm-bench: %s\n", error);
             status = 1;
         } else {
-            printf("Report: %s/scorecard.csv, results.json\n", options->report);
+            char *directory = realpath(options->report, NULL);
+            printf("Report: scorecard.csv and results.json in %s\n",
+                   directory ? directory : options->report);
+            free(directory);
         }
     }
     machine_free(&machine);

@@ -67,14 +67,12 @@ void libc_copy_describe(char *out)
     char threshold[32];
     int used = 0;
     if (read_tunable("glibc.cpu.x86_rep_movsb_threshold", threshold, sizeof(threshold)))
-        used = sprintf(out, "rep movsb from %s bytes, by the loader's tunables; ", threshold);
+        used = sprintf(out, "rep movsb from %s bytes (tunable); ", threshold);
     unsigned char *area = aligned_alloc(4096, 8 * 4096);
     if (!area)
         return;
     memset(area, 1, 8 * 4096);
     double ratio = copy_time(area, 8) / copy_time(area, 64);
     free(area);
-    sprintf(out + used,
-            "4 KiB to 8 bytes past the source's page offset takes %.1f times what it does to 64",
-            ratio);
+    sprintf(out + used, "4 KiB at alias 8 takes %.1f times what it takes at alias 64", ratio);
 }

@@ -157,7 +157,7 @@ static void measure_cells(struct run *run, const struct measured_goal *planned,
     struct worker *worker = need(worker_start(planned->path, goal->single));
     bool alive = true;
     for (unsigned c = 0; c < count && alive; c++) {
-        progress_pair(&run->progress, goal->id, c + 1, count, again, estimate(run));
+        progress_cell(&run->progress, goal->id, c + 1, count, again, estimate(run));
         if (again) {
             cells[c]->again = true;
             cells[c]->first_ratio = cells[c]->ratio;

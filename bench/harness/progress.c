@@ -30,14 +30,14 @@ static const char *clock_text(double seconds, char *out, size_t size)
     return out;
 }
 
-void progress_pair(const struct progress *progress, const char *goal, unsigned pair, unsigned pairs,
+void progress_cell(const struct progress *progress, const char *goal, unsigned cell, unsigned cells,
                    bool again, double left)
 {
     char text[32];
     if (!progress->terminal)
         return;
     fprintf(stderr, "\r\033[K[%u/%u] %s: %s %u of %u, about %s left", progress->goal,
-            progress->goals, goal, again ? "the worst again," : "pair", pair, pairs,
+            progress->goals, goal, again ? "the worst again," : "cell", cell, cells,
             clock_text(left, text, sizeof(text)));
     fflush(stderr);
 }

