@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inline bodies of <fastmm/counter.h>: the three adds. Everything here is frozen into callers,
- * so a change of what it reads or writes raises FASTMM_COUNTER_EPOCH.
- *
- * The per-CPU add is a restartable sequence: between its start and its last instruction the kernel
- * diverts a thread that was preempted, migrated or interrupted by a signal to the abort address.
- * Nothing has been counted then, and the add goes to the base word instead of being retried. So
- * each add ends after one attempt, even under a debugger that steps through it.
+ * The inline bodies of <fastmm/counter.h>: the three adds, plain, atomic and per-CPU. Everything
+ * here is frozen into callers: see FASTMM_COUNTER_EPOCH.
  */
 #ifndef FASTMM_COUNTER_INLINE_H
 #define FASTMM_COUNTER_INLINE_H
 
 #include <fastmm/counter.h>
+#include <fastmm/counter_rseq.h>
 
 #if defined(__has_include)
 #    if __has_include(<sys/single_threaded.h>)
@@ -20,37 +16,10 @@
 #    endif
 #endif
 
-#if defined(__x86_64__) && defined(__LP64__) && defined(__linux__)
-#    define FASTMM_COUNTER_RSEQ 1
-#endif
-
-#define FASTMM_COUNTER_EPOCH      1
-#define FASTMM_COUNTER_NAME(name) FASTMM_EPOCH_NAME(name, FASTMM_COUNTER_EPOCH)
-
-/*
- * Bytes from one CPU's slots to the next CPU's: a page plus a line. With exactly a page all slots
- * of a counter would fall into one cache set, and a sum would take twice as long.
- */
-#define FASTMM_COUNTER_STRIDE 4160
-
 /* EINVAL of every Linux architecture: <errno.h> is no freestanding header. */
 #define FASTMM_COUNTER_EINVAL 22
 
 FASTMM_BEGIN_DECLS
-
-/*
- * What the per-CPU add has to know of this process, written before the first slot pointer is.
- * Offsets are from the thread pointer. `ids` is the number of rows in use and grows: an add from a
- * CPU at or above it takes the slow path, which opens the row for the next one. So rows of CPUs
- * that never counted are never touched, not even by sums.
- */
-struct fastmm_counter_hot {
-    intptr_t rseq;
-    intptr_t id;
-    uint32_t ids;
-};
-
-extern FASTMM_API struct fastmm_counter_hot FASTMM_COUNTER_NAME(fastmm_counter_hot);
 
 /* The adds that are not worth inlining: thread shards, rows not yet open, aborted sequences. */
 FASTMM_API void FASTMM_COUNTER_NAME(fastmm_counter_add_slow)(struct fastmm_counter_group *g,
@@ -70,43 +39,15 @@ FASTMM_INLINE int64_t *fastmm_counter_group_base(struct fastmm_counter_group *g)
 FASTMM_INLINE int fastmm_counter_rseq_add(uintptr_t slot, int64_t v)
 {
     const struct fastmm_counter_hot *hot = &FASTMM_COUNTER_NAME(fastmm_counter_hot);
-    /*
-     * The flag '?' puts the pushed sections into the group of the function, so that the linker
-     * drops them together with a duplicate C++ inline function. 0x53053053 is the signature that
-     * libc registered; the bytes before it make it an undefined instruction with an operand.
-     * The sign of cpu_id (offset 4) is looked at because a thread whose registration failed has a
-     * negative one, but 0 for a concurrency id.
-     */
-    __asm__ goto(".pushsection __rseq_cs, \"aw?\", @progbits\n\t"
-                 ".balign 32\n"
-                 "77:\n\t"
-                 ".long 0, 0\n\t"
-                 ".quad 71f, 72f - 71f, 74f\n\t"
-                 ".popsection\n\t"
-                 ".pushsection __rseq_failure, \"ax?\", @progbits\n\t"
-                 ".byte 0x0f, 0xb9, 0x3d\n\t"
-                 ".long 0x53053053\n"
-                 "74:\n\t"
-                 "jmp %l[slow]\n\t"
-                 ".popsection\n\t"
-                 "leaq 77b(%%rip), %%rax\n\t"
-                 "movq %%rax, %%fs:8(%[rseq])\n"
-                 "71:\n\t"
-                 "cmpl $0, %%fs:4(%[rseq])\n\t"
-                 "js %l[slow]\n\t"
-                 "movl %%fs:(%[id]), %%eax\n\t"
-                 "cmpl %[ids], %%eax\n\t"
-                 "jae %l[slow]\n\t"
-                 "imulq %[stride], %%rax, %%rax\n\t"
+    /* clang-format off */
+    __asm__ goto(FASTMM_COUNTER_ENTER
                  "addq %[v], (%[slot], %%rax)\n"
-                 "72:\n\t"
-                 "movq $0, %%fs:8(%[rseq])\n\t"
+                 FASTMM_COUNTER_LEAVE
                  :
-                 : [rseq] "r"(__atomic_load_n(&hot->rseq, __ATOMIC_RELAXED)),
-                   [id] "r"(__atomic_load_n(&hot->id, __ATOMIC_RELAXED)), [ids] "m"(hot->ids),
-                   [slot] "r"(slot), [stride] "i"(FASTMM_COUNTER_STRIDE), [v] "er"(v)
+                 : FASTMM_COUNTER_OPERANDS(hot), [slot] "r"(slot), [v] "er"(v)
                  : "rax", "cc", "memory"
                  : slow);
+    /* clang-format on */
     return 1;
 slow:
     return 0;

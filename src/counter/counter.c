@@ -8,60 +8,30 @@
  */
 #include <errno.h>
 
-#include "counter/mechanism.h"
 #include "counter/slab.h"
+#include "counter/slots.h"
 
 _Static_assert(sizeof(struct fastmm_counter) == 16, "a lone counter is two words");
 _Static_assert(sizeof(struct fastmm_counter_group4) == 40, "a group of 4 is five words");
 _Static_assert(offsetof(struct fastmm_counter_group8, base) == sizeof(struct fastmm_counter_group),
                "base words follow the head");
 
-static int is_percpu(uintptr_t slots)
-{
-    return slots > FASTMM_COUNTER_GROUP_MAX;
-}
-
-static uintptr_t row(uintptr_t slots, unsigned index)
-{
-    return (slots & ~FASTMM_COUNTER_SHARDED) + (uintptr_t)index * FASTMM_COUNTER_STRIDE;
-}
-
-static int64_t *word(uintptr_t slots, unsigned index, unsigned i)
-{
-    return (int64_t *)(row(slots, index) + i * sizeof(int64_t));
-}
-
 static int64_t *base_of(const struct fastmm_counter_group *g)
 {
     return fastmm_counter_group_base((struct fastmm_counter_group *)(uintptr_t)g);
 }
 
-/* Sums are unsigned inside: they wrap. */
-static uint64_t load(const int64_t *p)
-{
-    return (uint64_t)__atomic_load_n(p, __ATOMIC_RELAXED);
-}
-
-static uint64_t rows_sum(uintptr_t slots, unsigned i)
-{
-    unsigned used = fastmm_counter_rows_used();
-    uint64_t sum = 0;
-    for (unsigned r = 0; r < used; r++)
-        sum += load(word(slots, r, i));
-    return sum;
-}
-
 unsigned fastmm_counter_group_size(const struct fastmm_counter_group *g)
 {
     uintptr_t slots = __atomic_load_n(&g->slots, __ATOMIC_ACQUIRE);
-    return is_percpu(slots) ? fastmm_counter_slab_size(row(slots, 0)) : (unsigned)slots;
+    return slots_percpu(slots) ? fastmm_counter_slab_size(slots_row(slots, 0)) : (unsigned)slots;
 }
 
 int64_t fastmm_counter_group_sum(const struct fastmm_counter_group *g, unsigned i)
 {
     uintptr_t slots = __atomic_load_n(&g->slots, __ATOMIC_ACQUIRE);
-    uint64_t sum = load(base_of(g) + i);
-    return (int64_t)(is_percpu(slots) ? sum + rows_sum(slots, i) : sum);
+    uint64_t sum = slots_load(base_of(g) + i);
+    return (int64_t)(slots_percpu(slots) ? sum + slots_sum(slots, i) : sum);
 }
 
 int64_t fastmm_counter_group_sum_positive(const struct fastmm_counter_group *g, unsigned i)
@@ -73,14 +43,15 @@ int64_t fastmm_counter_group_sum_positive(const struct fastmm_counter_group *g, 
 void fastmm_counter_group_sums(const struct fastmm_counter_group *g, int64_t *out)
 {
     uintptr_t slots = __atomic_load_n(&g->slots, __ATOMIC_ACQUIRE);
-    unsigned n = is_percpu(slots) ? fastmm_counter_slab_size(row(slots, 0)) : (unsigned)slots;
+    unsigned n =
+        slots_percpu(slots) ? fastmm_counter_slab_size(slots_row(slots, 0)) : (unsigned)slots;
     uint64_t sums[FASTMM_COUNTER_GROUP_MAX];
     for (unsigned i = 0; i < n; i++)
-        sums[i] = load(base_of(g) + i);
-    unsigned used = is_percpu(slots) ? fastmm_counter_rows_used() : 0;
+        sums[i] = slots_load(base_of(g) + i);
+    unsigned used = slots_percpu(slots) ? fastmm_counter_rows_used() : 0;
     for (unsigned r = 0; r < used; r++)
         for (unsigned i = 0; i < n; i++)
-            sums[i] += load(word(slots, r, i));
+            sums[i] += slots_load(slots_word(slots, r, i));
     for (unsigned i = 0; i < n; i++)
         out[i] = (int64_t)sums[i];
 }
@@ -88,7 +59,7 @@ void fastmm_counter_group_sums(const struct fastmm_counter_group *g, int64_t *ou
 void fastmm_counter_group_set(struct fastmm_counter_group *g, unsigned i, int64_t v)
 {
     uintptr_t slots = __atomic_load_n(&g->slots, __ATOMIC_ACQUIRE);
-    uint64_t in_slots = is_percpu(slots) ? rows_sum(slots, i) : 0;
+    uint64_t in_slots = slots_percpu(slots) ? slots_sum(slots, i) : 0;
     __atomic_store_n(base_of(g) + i, (int64_t)((uint64_t)v - in_slots), __ATOMIC_RELAXED);
 }
 
@@ -102,7 +73,7 @@ int64_t fastmm_counter_group_take(struct fastmm_counter_group *g, unsigned i)
     int64_t seen = __atomic_load_n(base, __ATOMIC_ACQUIRE);
     for (;;) {
         uintptr_t slots = __atomic_load_n(&g->slots, __ATOMIC_ACQUIRE);
-        uint64_t in_slots = is_percpu(slots) ? rows_sum(slots, i) : 0;
+        uint64_t in_slots = slots_percpu(slots) ? slots_sum(slots, i) : 0;
         int64_t rest = (int64_t)(0 - in_slots);
         if (__atomic_compare_exchange_n(base, &seen, rest, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
             return (int64_t)((uint64_t)seen + in_slots);
@@ -114,8 +85,8 @@ void FASTMM_COUNTER_NAME(fastmm_counter_add_slow)(struct fastmm_counter_group *g
 {
     uintptr_t slots = __atomic_load_n(&g->slots, __ATOMIC_ACQUIRE);
     int64_t *target = base_of(g) + i;
-    if (slots & FASTMM_COUNTER_SHARDED)
-        target = word(slots, fastmm_counter_shard(), i);
+    if (slots & FASTMM_COUNTER_TAG)
+        target = slots_word(slots, fastmm_counter_shard(), i);
     else
         fastmm_counter_leave_sequence();
     __atomic_fetch_add(target, v, __ATOMIC_RELAXED);
@@ -123,7 +94,7 @@ void FASTMM_COUNTER_NAME(fastmm_counter_add_slow)(struct fastmm_counter_group *g
 
 void FASTMM_COUNTER_NAME(fastmm_counter_free_slots)(uintptr_t slots)
 {
-    fastmm_counter_slab_free(row(slots, 0), fastmm_counter_rows_used());
+    fastmm_counter_slab_free(slots_row(slots, 0), fastmm_counter_rows_used());
 }
 
 int fastmm_counter_group_percpu(struct fastmm_counter_group *g)
@@ -131,10 +102,10 @@ int fastmm_counter_group_percpu(struct fastmm_counter_group *g)
     uintptr_t seen = __atomic_load_n(&g->slots, __ATOMIC_ACQUIRE);
     if (seen == 0)
         return -EINVAL;
-    if (is_percpu(seen))
+    if (slots_percpu(seen))
         return 0;
     uintptr_t tag =
-        fastmm_counter_decide() == FASTMM_COUNTER_THREAD_SHARDS ? FASTMM_COUNTER_SHARDED : 0;
+        fastmm_counter_decide() == FASTMM_COUNTER_THREAD_SHARDS ? FASTMM_COUNTER_TAG : 0;
     uintptr_t slots = fastmm_counter_slab_alloc((unsigned)seen, fastmm_counter_rows());
     if (!slots)
         return -ENOMEM;
@@ -150,9 +121,9 @@ int fastmm_counter_group_atomic(struct fastmm_counter_group *g)
     uintptr_t slots = g->slots;
     if (slots == 0)
         return -EINVAL;
-    if (!is_percpu(slots))
+    if (!slots_percpu(slots))
         return 0;
-    unsigned n = fastmm_counter_slab_size(row(slots, 0));
+    unsigned n = fastmm_counter_slab_size(slots_row(slots, 0));
     int64_t sums[FASTMM_COUNTER_GROUP_MAX];
     fastmm_counter_group_sums(g, sums);
     for (unsigned i = 0; i < n; i++)

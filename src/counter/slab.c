@@ -21,6 +21,7 @@
  *   - only who owns all 512 words may unmap;
  *   - descriptors are static and outlive every mapping, so a stale look at one is harmless.
  */
+#define _GNU_SOURCE
 #include "counter/slab.h"
 
 #include <errno.h>

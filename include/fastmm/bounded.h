@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Counters that are read far more often than a sum can be afforded: the contract of the kernel's
+ * percpu_counter. Reading is two loads from one line, right within a bound that can be asked for;
+ * comparing uses that bound and takes the exact sum only inside it.
+ *
+ * As <fastmm/counter.h>, one starts as an atomic word (then the bound is 0) and may be switched to
+ * per-CPU mode online. Each CPU's slot then has two words: the total that was counted there, which
+ * is never drained, and how much of it has been published. An add that would let them differ by
+ * `batch` publishes. So exact sums have the guarantees of fastmm_counter: each completed add once,
+ * never backwards for adds of one sign. And a value that swings around a boundary publishes once
+ * in `batch` steps, because the distance starts at 0 after each time.
+ *
+ * The bound. In per-CPU mode
+ *     |read - sum| <= (batch - 1) * CPUs used + batch * (threads inside a publishing add).
+ * "CPUs used" are rows in which anything was counted since the process began: a CPU that goes
+ * offline keeps its part, and one that never counted adds nothing. fastmm_counter_bounded_error()
+ * is this number at the moment.
+ *
+ *   call                          may run beside     signal handler   in the child of fork
+ *   add sub inc dec               everything but E   yes              yes
+ *   read sum compare error peak   everything but E   yes              yes
+ *   percpu                        everything but E   yes              yes
+ *   init destroy atomic           nothing on it (E)                   yes
+ *
+ * If fork() catches another thread inside a publishing add, the child's bound stays larger by one
+ * batch. All else is as for fastmm_counter: no locks, no vfork children, no threads unknown to
+ * libc.
+ */
+#ifndef FASTMM_BOUNDED_H
+#define FASTMM_BOUNDED_H
+
+#include <fastmm/counter.h>
+
+struct fastmm_counter_bounded {
+    struct fastmm_counter_group group; /* of two words a CPU: total, published */
+    int64_t base;                      /* counted outside slots; atomic mode: the value */
+    int64_t published;                 /* out of the slots */
+    int32_t batch;
+    uint32_t tracks_peak;
+    uint32_t entered; /* publishing adds begun ... */
+    uint32_t left;    /* ... and ended */
+    int64_t peak;
+};
+
+/* Static initialiser; batch must be at least 1. */
+/* clang-format off */
+#define FASTMM_COUNTER_BOUNDED_INIT(batch) {{2}, 0, 0, (batch), 0, 0, 0, 0}
+/* clang-format on */
+
+FASTMM_BEGIN_DECLS
+
+/* Atomic mode, value 0, allocates nothing. -EINVAL: batch below 1. */
+FASTMM_API int fastmm_counter_bounded_init(struct fastmm_counter_bounded *b, int32_t batch);
+
+/*
+ * The same, and the highest value is kept: exactly in atomic mode; in per-CPU mode it may be off
+ * by the bound in either direction. Adds in atomic mode cost a comparison more.
+ */
+FASTMM_API int fastmm_counter_bounded_init_peak(struct fastmm_counter_bounded *b, int32_t batch);
+
+FASTMM_API int fastmm_counter_bounded_destroy(struct fastmm_counter_bounded *b);
+
+/* Any amount; far larger ones than the batch as well. The value wraps. */
+FASTMM_INLINE void fastmm_counter_bounded_add(struct fastmm_counter_bounded *b, int64_t v);
+FASTMM_INLINE void fastmm_counter_bounded_sub(struct fastmm_counter_bounded *b, int64_t v);
+FASTMM_INLINE void fastmm_counter_bounded_inc(struct fastmm_counter_bounded *b);
+FASTMM_INLINE void fastmm_counter_bounded_dec(struct fastmm_counter_bounded *b);
+
+/* The value, within the bound. */
+FASTMM_INLINE int64_t fastmm_counter_bounded_read(const struct fastmm_counter_bounded *b);
+
+/* The same, but 0 instead of a negative value. */
+FASTMM_INLINE int64_t fastmm_counter_bounded_read_positive(const struct fastmm_counter_bounded *b);
+
+/* The exact value. */
+FASTMM_API int64_t fastmm_counter_bounded_sum(const struct fastmm_counter_bounded *b);
+
+/* -1, 0 or 1 as the exact value is below, at or above rhs. */
+FASTMM_API int fastmm_counter_bounded_compare(const struct fastmm_counter_bounded *b, int64_t rhs);
+
+/* By how much a read can be wrong now; 0 in atomic mode. */
+FASTMM_API int64_t fastmm_counter_bounded_error(const struct fastmm_counter_bounded *b);
+
+/* The highest value so far (at least 0); -EINVAL if it is not kept. */
+FASTMM_API int fastmm_counter_bounded_peak(const struct fastmm_counter_bounded *b, int64_t *peak);
+
+/* As fastmm_counter_percpu() and fastmm_counter_atomic(). */
+FASTMM_API int fastmm_counter_bounded_percpu(struct fastmm_counter_bounded *b);
+FASTMM_API int fastmm_counter_bounded_atomic(struct fastmm_counter_bounded *b);
+
+/* ---- Inline bodies ------------------------------------------------------------------------ */
+
+/* Everything but the per-CPU add that needs no publishing and the atomic one without a peak. */
+FASTMM_API void
+    FASTMM_COUNTER_NAME(fastmm_counter_bounded_add_slow)(struct fastmm_counter_bounded *b,
+                                                         int64_t v);
+FASTMM_API void
+    FASTMM_COUNTER_NAME(fastmm_counter_bounded_publish)(struct fastmm_counter_bounded *b,
+                                                        int64_t v);
+
+enum fastmm_counter_bounded_step {
+    FASTMM_COUNTER_BOUNDED_DONE,
+    FASTMM_COUNTER_BOUNDED_PUBLISH,
+    FASTMM_COUNTER_BOUNDED_SLOW,
+};
+
+FASTMM_INLINE enum fastmm_counter_bounded_step
+fastmm_counter_bounded_rseq_add(uintptr_t slot, int64_t v, int64_t reach)
+{
+#ifdef FASTMM_COUNTER_RSEQ
+    const struct fastmm_counter_hot *hot = &FASTMM_COUNTER_NAME(fastmm_counter_hot);
+    /* -reach <= total + v - published <= reach, as one unsigned comparison. */
+    /* clang-format off */
+    __asm__ goto(FASTMM_COUNTER_ENTER
+                 "movq (%[slot], %%rax), %%rcx\n\t"
+                 "addq %[v], %%rcx\n\t"
+                 "movq %%rcx, %%rdx\n\t"
+                 "subq 8(%[slot], %%rax), %%rdx\n\t"
+                 "addq %[reach], %%rdx\n\t"
+                 "cmpq %[range], %%rdx\n\t"
+                 "ja %l[publish]\n\t"
+                 "movq %%rcx, (%[slot], %%rax)\n"
+                 FASTMM_COUNTER_LEAVE
+                 :
+                 : FASTMM_COUNTER_OPERANDS(hot), [slot] "r"(slot), [v] "er"(v),
+                   [reach] "r"(reach), [range] "r"(2 * reach)
+                 : "rax", "rcx", "rdx", "cc", "memory"
+                 : slow, publish);
+    /* clang-format on */
+    return FASTMM_COUNTER_BOUNDED_DONE;
+publish:
+    return FASTMM_COUNTER_BOUNDED_PUBLISH;
+slow:
+#else
+    (void)slot;
+    (void)v;
+    (void)reach;
+#endif
+    return FASTMM_COUNTER_BOUNDED_SLOW;
+}
+
+FASTMM_INLINE void fastmm_counter_bounded_add(struct fastmm_counter_bounded *b, int64_t v)
+{
+    uintptr_t slots = __atomic_load_n(&b->group.slots, __ATOMIC_ACQUIRE);
+    if (FASTMM_LIKELY((intptr_t)slots > FASTMM_COUNTER_GROUP_MAX)) {
+        switch (fastmm_counter_bounded_rseq_add(slots, v, (int64_t)b->batch - 1)) {
+        case FASTMM_COUNTER_BOUNDED_DONE:
+            return;
+        case FASTMM_COUNTER_BOUNDED_PUBLISH:
+            FASTMM_COUNTER_NAME(fastmm_counter_bounded_publish)(b, v);
+            return;
+        case FASTMM_COUNTER_BOUNDED_SLOW:
+            break;
+        }
+    } else if (FASTMM_LIKELY(slots <= FASTMM_COUNTER_GROUP_MAX && !b->tracks_peak)) {
+        if (fastmm_counter_single_threaded())
+            fastmm_counter_plain_add(&b->base, v);
+        else
+            __atomic_fetch_add(&b->base, v, __ATOMIC_RELAXED);
+        return;
+    }
+    FASTMM_COUNTER_NAME(fastmm_counter_bounded_add_slow)(b, v);
+}
+
+FASTMM_INLINE void fastmm_counter_bounded_sub(struct fastmm_counter_bounded *b, int64_t v)
+{
+    fastmm_counter_bounded_add(b, (int64_t)(0 - (uint64_t)v));
+}
+
+FASTMM_INLINE void fastmm_counter_bounded_inc(struct fastmm_counter_bounded *b)
+{
+    fastmm_counter_bounded_add(b, 1);
+}
+
+FASTMM_INLINE void fastmm_counter_bounded_dec(struct fastmm_counter_bounded *b)
+{
+    fastmm_counter_bounded_add(b, -1);
+}
+
+FASTMM_INLINE int64_t fastmm_counter_bounded_read(const struct fastmm_counter_bounded *b)
+{
+    uint64_t base = (uint64_t)__atomic_load_n(&b->base, __ATOMIC_RELAXED);
+    return (int64_t)(base + (uint64_t)__atomic_load_n(&b->published, __ATOMIC_RELAXED));
+}
+
+FASTMM_INLINE int64_t fastmm_counter_bounded_read_positive(const struct fastmm_counter_bounded *b)
+{
+    int64_t value = fastmm_counter_bounded_read(b);
+    return value < 0 ? 0 : value;
+}
+
+/* Exported twins. */
+
+FASTMM_API void fastmm_counter_bounded_add_call(struct fastmm_counter_bounded *b, int64_t v);
+FASTMM_API void fastmm_counter_bounded_sub_call(struct fastmm_counter_bounded *b, int64_t v);
+FASTMM_API void fastmm_counter_bounded_inc_call(struct fastmm_counter_bounded *b);
+FASTMM_API void fastmm_counter_bounded_dec_call(struct fastmm_counter_bounded *b);
+FASTMM_API int64_t fastmm_counter_bounded_read_call(const struct fastmm_counter_bounded *b);
+FASTMM_API int64_t
+fastmm_counter_bounded_read_positive_call(const struct fastmm_counter_bounded *b);
+
+FASTMM_END_DECLS
+
+#endif

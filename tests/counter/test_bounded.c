@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* The bound of bounded counters, kept by every schedule, and what rests on it. */
+#include <errno.h>
+#include <fastmm/bounded.h>
+
+#include "support.h"
+
+static int64_t distance(int64_t a, int64_t b)
+{
+    return a < b ? b - a : a - b;
+}
+
+START_TEST(wrong_use_is_refused)
+{
+    struct fastmm_counter_bounded b = FASTMM_COUNTER_BOUNDED_INIT(7);
+    int64_t peak = 99;
+    ck_assert_int_eq(fastmm_counter_bounded_init(&b, 0), -EINVAL);
+    ck_assert_int_eq(fastmm_counter_bounded_init(&b, INT32_MIN), -EINVAL);
+    ck_assert_int_eq(b.batch, 7);
+    ck_assert_int_eq(fastmm_counter_bounded_peak(&b, &peak), -EINVAL);
+    ck_assert_int_eq(peak, 99);
+    ck_assert_int_eq(fastmm_counter_bounded_destroy(&b), 0);
+    ck_assert_int_eq(fastmm_counter_bounded_destroy(&b), -EINVAL);
+}
+END_TEST
+
+START_TEST(one_thread_on_many_cpus_stays_within_the_bound)
+{
+    unsigned rows = (unsigned)_i;
+    uint64_t state = test_seed() + rows;
+    struct fastmm_counter_bounded b;
+    simulate_cpus(rows);
+    ck_assert_int_eq(fastmm_counter_bounded_init_peak(&b, 32), 0);
+    int64_t value = 0, highest = 0, bound = 0;
+    for (int k = 0; k < 20000; k++) {
+        simulated_cpu = (uint32_t)(test_random(&state) % rows);
+        int64_t v = (int64_t)(test_random(&state) % 81) - 40;
+        if (test_random(&state) % 500 == 0)
+            v *= 1000000007;
+        fastmm_counter_bounded_add(&b, v);
+        value += v;
+        highest = value > highest ? value : highest;
+        if (k == 1000)
+            ck_assert_int_eq(fastmm_counter_bounded_percpu(&b), 0);
+        bound = fastmm_counter_bounded_error(&b);
+        ck_assert_int_le(bound, 31 * (int64_t)rows);
+        ck_assert_int_le(distance(fastmm_counter_bounded_read(&b), value), bound);
+        int64_t rhs = value + (int64_t)(test_random(&state) % 7) - 3;
+        ck_assert_int_eq(fastmm_counter_bounded_compare(&b, rhs), (value > rhs) - (value < rhs));
+    }
+    int64_t peak;
+    ck_assert_int_eq(fastmm_counter_bounded_sum(&b), value);
+    ck_assert_int_eq(fastmm_counter_bounded_peak(&b, &peak), 0);
+    ck_assert_int_le(distance(peak, highest), bound);
+    ck_assert_int_eq(fastmm_counter_bounded_atomic(&b), 0);
+    ck_assert_int_eq(fastmm_counter_bounded_read(&b), value);
+    ck_assert_int_eq(fastmm_counter_bounded_sum(&b), value);
+    ck_assert_int_eq(fastmm_counter_bounded_error(&b), 0);
+    ck_assert_int_eq(fastmm_counter_bounded_destroy(&b), 0);
+}
+END_TEST
+
+START_TEST(a_value_at_a_boundary_publishes_once)
+{
+    struct fastmm_counter_bounded b = FASTMM_COUNTER_BOUNDED_INIT(16);
+    simulate_cpus(2);
+    ck_assert_int_eq(fastmm_counter_bounded_percpu(&b), 0);
+    fastmm_counter_bounded_inc(&b); /* opens the row */
+    for (int k = 0; k < 16; k++)
+        fastmm_counter_bounded_inc(&b);
+    uint32_t publishings = b.entered;
+    ck_assert_uint_eq(publishings, 1);
+    for (int k = 0; k < 1000; k++) {
+        fastmm_counter_bounded_dec(&b);
+        fastmm_counter_bounded_inc(&b);
+    }
+    ck_assert_uint_eq(b.entered, publishings);
+}
+END_TEST
+
+START_TEST(peak_is_exact_in_atomic_mode)
+{
+    struct fastmm_counter_bounded b;
+    int64_t peak;
+    ck_assert_int_eq(fastmm_counter_bounded_init_peak(&b, 8), 0);
+    fastmm_counter_bounded_add(&b, -3);
+    ck_assert_int_eq(fastmm_counter_bounded_peak(&b, &peak), 0);
+    ck_assert_int_eq(peak, 0);
+    fastmm_counter_bounded_add(&b, 20);
+    fastmm_counter_bounded_sub(&b, 5);
+    ck_assert_int_eq(fastmm_counter_bounded_peak(&b, &peak), 0);
+    ck_assert_int_eq(peak, 17);
+}
+END_TEST
+
+static struct fastmm_counter_bounded shared = FASTMM_COUNTER_BOUNDED_INIT(64);
+static int stop;
+enum { THREADS = 4, ADDS = 200000 };
+
+static void *add_one_by_one(void *argument)
+{
+    for (int k = 0; k < ADDS; k++)
+        fastmm_counter_bounded_inc(&shared);
+    return argument;
+}
+
+/* Adds have one sign: a read lies between sums taken before and after it, but for the bound. */
+static void *check_reads(void *argument)
+{
+    int64_t last = 0;
+    while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
+        uint32_t left = __atomic_load_n(&shared.left, __ATOMIC_SEQ_CST);
+        int64_t before = fastmm_counter_bounded_sum(&shared);
+        int64_t read = fastmm_counter_bounded_read(&shared);
+        int64_t after = fastmm_counter_bounded_sum(&shared);
+        uint32_t inside = __atomic_load_n(&shared.entered, __ATOMIC_SEQ_CST) - left;
+        int64_t bound = fastmm_counter_bounded_error(&shared) + 64 * (int64_t)inside;
+        ck_assert_int_ge(before, last);
+        ck_assert_int_ge(read, before - bound);
+        ck_assert_int_le(read, after + bound);
+        last = after;
+    }
+    return argument;
+}
+
+START_TEST(reads_beside_adds_stay_within_the_bound)
+{
+    pthread_t reader;
+    if (_i)
+        ck_assert_int_eq(fastmm_counter_use_mechanism(FASTMM_COUNTER_THREAD_SHARDS), 0);
+    ck_assert_int_eq(fastmm_counter_bounded_percpu(&shared), 0);
+    pthread_create(&reader, NULL, check_reads, NULL);
+    run_threads(THREADS, add_one_by_one, NULL);
+    __atomic_store_n(&stop, 1, __ATOMIC_RELEASE);
+    pthread_join(reader, NULL);
+    ck_assert_int_eq(fastmm_counter_bounded_sum(&shared), THREADS * ADDS);
+    ck_assert_int_le(distance(fastmm_counter_bounded_read(&shared), THREADS * ADDS),
+                     fastmm_counter_bounded_error(&shared));
+    ck_assert_uint_eq(shared.entered, shared.left);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("counter.bounded");
+    TCase *tc = tcase_create("bounded");
+    tcase_set_timeout(tc, 0);
+    tcase_add_test(tc, wrong_use_is_refused);
+    tcase_add_loop_test(tc, one_thread_on_many_cpus_stays_within_the_bound, 1, 5);
+    tcase_add_loop_test(tc, one_thread_on_many_cpus_stays_within_the_bound, 512, 513);
+    tcase_add_loop_test(tc, one_thread_on_many_cpus_stays_within_the_bound, 8192, 8193);
+    tcase_add_test(tc, a_value_at_a_boundary_publishes_once);
+    tcase_add_test(tc, peak_is_exact_in_atomic_mode);
+    tcase_add_loop_test(tc, reads_beside_adds_stay_within_the_bound, 0, 2);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* Quotas: never past the limit, exactly to it, nothing lost between CPUs. */
+#include <errno.h>
+#include <fastmm/quota.h>
+
+#include "support.h"
+
+START_TEST(wrong_use_is_refused)
+{
+    struct fastmm_quota q = FASTMM_QUOTA_INIT(10, 2);
+    struct fastmm_quota_range r;
+    ck_assert_int_eq(fastmm_quota_init(&q, -1, 1), -EINVAL);
+    ck_assert_int_eq(fastmm_quota_init(&q, 1, 0), -EINVAL);
+    ck_assert_int_eq(fastmm_quota_init(&q, INT64_MAX, INT64_MAX), -EINVAL);
+    ck_assert_int_eq(fastmm_quota_limit(&q), 10);
+    ck_assert_int_eq(fastmm_quota_set_limit(&q, -1), -EINVAL);
+    ck_assert(!fastmm_quota_add(&q, -1));
+    ck_assert(!fastmm_quota_add(&q, INT64_MIN));
+    ck_assert(!fastmm_quota_add(&q, INT64_MAX));
+    fastmm_quota_return(&q, -5);
+    ck_assert_int_eq(fastmm_quota_used(&q), 0);
+    ck_assert_int_eq(fastmm_quota_range_init(&r, 5, 4, 9, 1), -EINVAL);
+    ck_assert_int_eq(fastmm_quota_range_init(&r, 5, 10, 9, 1), -EINVAL);
+    ck_assert_int_eq(fastmm_quota_range_init(&r, INT64_MIN, 0, INT64_MAX, 1), -EINVAL);
+    ck_assert_int_eq(fastmm_quota_destroy(&q), 0);
+    ck_assert_int_eq(fastmm_quota_destroy(&q), -EINVAL);
+    ck_assert_int_eq(fastmm_quota_percpu(&q), -EINVAL);
+}
+END_TEST
+
+static void percpu_or_skip(struct fastmm_quota *q)
+{
+    int error = fastmm_quota_percpu(q);
+    if (error == -ENOTSUP)
+        test_skip("no rseq or no membarrier for it here");
+    ck_assert_int_eq(error, 0);
+}
+
+/* A single thread on simulated CPUs has an exact model: one number. */
+START_TEST(seeded_schedule_agrees_with_one_number)
+{
+    unsigned rows = (unsigned)_i;
+    uint64_t state = test_seed() * 3 + rows;
+    struct fastmm_quota q = FASTMM_QUOTA_INIT(5000, 16);
+    int64_t used = 0, limit = 5000;
+    simulate_cpus(rows);
+    for (int k = 0; k < 30000; k++) {
+        simulated_cpu = (uint32_t)(test_random(&state) % (rows + 1)); /* one is outside */
+        int64_t v = (int64_t)(test_random(&state) % 50);
+        if (test_random(&state) % 100 == 0)
+            v = limit - used + (int64_t)(test_random(&state) % 3) - 1;
+        if (v < 0)
+            v = 0;
+        /* Long slopes, so that both ends are reached. */
+        if ((k / 1000 + (int)(test_random(&state) % 4 == 0)) % 2) {
+            v = v < used ? v : used;
+            fastmm_quota_return(&q, v);
+            used -= v;
+        } else {
+            int fits = used + v <= limit;
+            ck_assert_int_eq(fastmm_quota_add(&q, v), fits);
+            used += fits ? v : 0;
+        }
+        if (test_random(&state) % 1000 == 0) {
+            int64_t wanted = (int64_t)(test_random(&state) % 10000);
+            ck_assert_int_eq(fastmm_quota_set_limit(&q, wanted), wanted < used ? -EBUSY : 0);
+            limit = wanted < used ? limit : wanted;
+            ck_assert_int_eq(fastmm_quota_limit(&q), limit);
+        }
+        if (k == 2000)
+            percpu_or_skip(&q);
+        ck_assert_int_eq(fastmm_quota_used(&q), used);
+    }
+    ck_assert_int_eq(fastmm_quota_destroy(&q), 0);
+}
+END_TEST
+
+static struct fastmm_quota shared = FASTMM_QUOTA_INIT(300, 4);
+static int64_t in_use, most, refused_early;
+
+/*
+ * in_use is raised behind each add and lowered in front of each return, so it is never above what
+ * is in use: past the limit it would prove the quota wrong.
+ */
+static void *churn(void *argument)
+{
+    uint64_t state = test_seed() ^ (uint64_t)pthread_self();
+    int64_t mine = 0;
+    for (int k = 0; k < 200000; k++) {
+        int64_t v = (int64_t)(test_random(&state) % 6) + 1;
+        if (test_random(&state) % 2 && mine < 60 + (int64_t)(k / 1000 % 2) * 60) {
+            if (!fastmm_quota_add(&shared, v))
+                continue;
+            mine += v;
+            int64_t now = __atomic_add_fetch(&in_use, v, __ATOMIC_SEQ_CST);
+            if (now > 300)
+                __atomic_store_n(&most, now, __ATOMIC_SEQ_CST);
+        } else if (mine >= v) {
+            mine -= v;
+            __atomic_sub_fetch(&in_use, v, __ATOMIC_SEQ_CST);
+            fastmm_quota_return(&shared, v);
+        }
+    }
+    __atomic_sub_fetch(&in_use, mine, __ATOMIC_SEQ_CST);
+    fastmm_quota_return(&shared, mine);
+    return argument;
+}
+
+START_TEST(threads_never_pass_the_limit)
+{
+    percpu_or_skip(&shared);
+    run_threads(4, churn, NULL);
+    ck_assert_int_eq(most, 0);
+    ck_assert_int_eq(in_use, 0);
+    ck_assert_int_eq(fastmm_quota_used(&shared), 0);
+    ck_assert(!fastmm_quota_add(&shared, 301));
+    ck_assert(fastmm_quota_add(&shared, 300));
+    ck_assert(!fastmm_quota_add(&shared, 1));
+}
+END_TEST
+
+static int64_t got;
+
+static void *grab_all(void *argument)
+{
+    while (fastmm_quota_add(&shared, 1))
+        __atomic_add_fetch(&got, 1, __ATOMIC_RELAXED);
+    return argument;
+}
+
+START_TEST(the_limit_is_reached_exactly_by_all_together)
+{
+    for (int k = 0; k < 30 * (int)times(100); k++) {
+        got = 0;
+        ck_assert_int_eq(fastmm_quota_init(&shared, 5000 + k, 8), 0);
+        percpu_or_skip(&shared);
+        run_threads(4, grab_all, NULL);
+        ck_assert_int_eq(got, 5000 + k);
+        ck_assert_int_eq(fastmm_quota_destroy(&shared), 0);
+    }
+}
+END_TEST
+
+/* All room is taken, so each add can only be what another thread returned before. */
+static void *pass_on(void *argument)
+{
+    for (int k = 0; k < 100000; k++) {
+        fastmm_quota_return(&shared, 1);
+        if (!fastmm_quota_add(&shared, 1)) {
+            __atomic_add_fetch(&refused_early, 1, __ATOMIC_RELAXED);
+            break;
+        }
+    }
+    return argument;
+}
+
+START_TEST(what_was_returned_can_be_had_again)
+{
+    ck_assert_int_eq(fastmm_quota_init(&shared, 1 << 20, 8), 0);
+    percpu_or_skip(&shared);
+    ck_assert(fastmm_quota_add(&shared, 1 << 20));
+    run_threads(4, pass_on, NULL);
+    ck_assert_int_eq(refused_early, 0);
+    ck_assert_int_eq(fastmm_quota_used(&shared), 1 << 20);
+}
+END_TEST
+
+START_TEST(ranges_hold_both_ends)
+{
+    struct fastmm_quota_range r;
+    uint64_t state = test_seed();
+    int64_t value = 3;
+    simulate_cpus(4);
+    ck_assert_int_eq(fastmm_quota_range_init(&r, -20, 3, 1000, 4), 0);
+    ck_assert_int_eq(fastmm_quota_range_percpu(&r), 0);
+    for (int k = 0; k < 20000; k++) {
+        simulated_cpu = (uint32_t)(test_random(&state) % 4);
+        int64_t v = (int64_t)(test_random(&state) % 201) - 100 + (k / 500 % 2 ? 20 : -20);
+        int fits = value + v >= -20 && value + v <= 1000;
+        ck_assert_int_eq(fastmm_quota_range_add(&r, v), fits);
+        value += fits ? v : 0;
+        ck_assert_int_eq(fastmm_quota_range_used(&r), value + 20);
+    }
+    ck_assert(!fastmm_quota_range_add(&r, INT64_MIN));
+    ck_assert(!fastmm_quota_range_add(&r, INT64_MAX));
+    ck_assert_int_eq(fastmm_quota_range_destroy(&r), 0);
+}
+END_TEST
+
+START_TEST(without_rseq_it_stays_one_word)
+{
+    struct fastmm_counter_seam seam = {.no_rseq = 1};
+    struct fastmm_quota q = FASTMM_QUOTA_INIT(10, 1);
+    ck_assert_int_eq(fastmm_counter_seam_set(&seam), 0);
+    ck_assert_int_eq(fastmm_quota_percpu(&q), -ENOTSUP);
+    ck_assert(fastmm_quota_add(&q, 10));
+    ck_assert(!fastmm_quota_add(&q, 1));
+    fastmm_quota_return(&q, 4);
+    ck_assert_int_eq(fastmm_quota_used(&q), 6);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("counter.quota");
+    TCase *tc = tcase_create("quota");
+    tcase_set_timeout(tc, 0);
+    tcase_add_test(tc, wrong_use_is_refused);
+    tcase_add_loop_test(tc, seeded_schedule_agrees_with_one_number, 1, 6);
+    tcase_add_loop_test(tc, seeded_schedule_agrees_with_one_number, 300, 301);
+    tcase_add_test(tc, threads_never_pass_the_limit);
+    tcase_add_test(tc, the_limit_is_reached_exactly_by_all_together);
+    tcase_add_test(tc, what_was_returned_can_be_had_again);
+    tcase_add_test(tc, ranges_hold_both_ends);
+    tcase_add_test(tc, without_rseq_it_stays_one_word);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}
