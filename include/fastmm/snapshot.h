@@ -57,6 +57,8 @@ enum fastmm_snapshot_area_kind {
 
 #define FASTMM_SNAPSHOT_NO_FILE UINT32_MAX
 
+#define FASTMM_SNAPSHOT_SWAP_TYPES 31 /* 5 bits, of which the last means marker */
+
 struct fastmm_snapshot_area {
     uint64_t start;  /* first byte */
     uint64_t end;    /* one past the last byte */
@@ -116,6 +118,8 @@ struct fastmm_snapshot_summary {
     uint64_t pmd_pages; /* pages, not entries, mapped by 2 MiB entries */
     /* Page tables that hold a non-empty entry: [0] of 4 KiB leaves, [1] of 2 MiB, ... the root. */
     uint64_t tables[5];
+    /* Slots that each swap area must have: one more than the highest offset. */
+    uint64_t swap_slots[FASTMM_SNAPSHOT_SWAP_TYPES];
 };
 
 enum fastmm_snapshot_reason {
@@ -238,6 +242,34 @@ FASTMM_API int fastmm_snapshot_add_run(struct fastmm_snapshot_writer *writer,
  * are too sparse for the format (docs/snapshot-format.md); -ENOSPC: it doesn't fit.
  */
 FASTMM_API int fastmm_snapshot_finish(struct fastmm_snapshot_writer *writer, size_t *size);
+
+/* --- Loading -------------------------------------------------------------------------------- */
+
+struct fastmm_machine;
+struct fastmm_mm;
+
+/* Frames that a machine must have free, with consecutive numbers, to load the snapshot. */
+FASTMM_API uint64_t fastmm_snapshot_frames_needed(const struct fastmm_snapshot_summary *summary);
+
+/*
+ * Rebuilds the address space in the machine (mm.h): the same mappings, entries in the same places
+ * and of the same kinds, frames in the same order. The machine must have the levels of tables, the
+ * frames and, where pages are swapped out, swap areas with the slots that the summary tells.
+ *
+ * What pagemap doesn't show is filled in as a fault would have left it: anonymous pages are dirty,
+ * and writable where the mapping is and the page is exclusive; pages of files are clean and not
+ * writable; shared memory is writable where the mapping is; swap entries aren't exclusive. Where an
+ * entry is write-protected by userfaultfd, its mapping is registered for that. Without frame
+ * numbers frames and slots are handed out in order of address. 2 MiB entries become 512 entries of
+ * 4 KiB, soft-dirty bits are left out, and areas of the kernel are private files.
+ *
+ * 0; as fastmm_snapshot_open(); -EBADMSG where the snapshot contradicts itself in a way that shows
+ * only here; -ERANGE for too few levels; -ENOMEM, also for too few frames. `error` may be NULL and
+ * is written on any failure, with FASTMM_SNAPSHOT_OK where the snapshot isn't to blame. On failure
+ * the machine holds no more than before.
+ */
+FASTMM_API int fastmm_snapshot_load(const void *data, size_t size, struct fastmm_machine *machine,
+                                    struct fastmm_snapshot_error *error, struct fastmm_mm **mm);
 
 FASTMM_END_DECLS
 

@@ -10,6 +10,8 @@
 #include <fastmm/snapshot.h>
 #include <fastmm/swp.h>
 
+_Static_assert(FASTMM_SNAPSHOT_SWAP_TYPES == FASTMM_SWP_TYPE_MARKER, "one public name each");
+
 #define SNAPSHOT_FILE_PAGES ((uint64_t)1 << 51) /* the largest file offset is 2^63 bytes */
 
 #define SNAPSHOT_MAGIC \
@@ -45,8 +47,8 @@ enum {
 uint32_t fastmm_snapshot_checksum(const unsigned char *data, uint64_t size);
 
 /* Little-endian numbers of `bytes` bytes, whatever this machine is. */
-uint64_t fastmm_snapshot_load(const unsigned char *data, unsigned bytes);
-void fastmm_snapshot_store(unsigned char *data, unsigned bytes, uint64_t value);
+uint64_t fastmm_snapshot_get_le(const unsigned char *data, unsigned bytes);
+void fastmm_snapshot_put_le(unsigned char *data, unsigned bytes, uint64_t value);
 
 /* The longest group that one run can open: end of the last group, gap, head, type, two numbers. */
 #define SNAPSHOT_RUN_BYTES (1 + 1 + SNAPSHOT_NUMBER_SIZE + 1 + 3 * SNAPSHOT_NUMBER_SIZE)

@@ -20,10 +20,10 @@ static enum fastmm_snapshot_reason check_header(const unsigned char *data, uint6
     if (size < SNAPSHOT_HEADER_SIZE + SNAPSHOT_CHECKSUM_SIZE)
         return FASTMM_SNAPSHOT_TRUNCATED;
     *offset = SNAPSHOT_AT_VERSION;
-    if (fastmm_snapshot_load(data + SNAPSHOT_AT_VERSION, 2) != FASTMM_SNAPSHOT_VERSION)
+    if (fastmm_snapshot_get_le(data + SNAPSHOT_AT_VERSION, 2) != FASTMM_SNAPSHOT_VERSION)
         return FASTMM_SNAPSHOT_BAD_VERSION;
 
-    uint64_t body = fastmm_snapshot_load(data + SNAPSHOT_AT_BODY_SIZE, 8);
+    uint64_t body = fastmm_snapshot_get_le(data + SNAPSHOT_AT_BODY_SIZE, 8);
     uint64_t room = size - SNAPSHOT_HEADER_SIZE - SNAPSHOT_CHECKSUM_SIZE;
     *offset = size;
     if (body > room)
@@ -32,7 +32,7 @@ static enum fastmm_snapshot_reason check_header(const unsigned char *data, uint6
     if (body < room)
         return FASTMM_SNAPSHOT_TRAILING_BYTES;
     *offset = SNAPSHOT_HEADER_SIZE + body;
-    if (fastmm_snapshot_load(data + *offset, SNAPSHOT_CHECKSUM_SIZE) !=
+    if (fastmm_snapshot_get_le(data + *offset, SNAPSHOT_CHECKSUM_SIZE) !=
         fastmm_snapshot_checksum(data, *offset))
         return FASTMM_SNAPSHOT_BAD_CHECKSUM;
 
@@ -44,8 +44,8 @@ static enum fastmm_snapshot_reason check_header(const unsigned char *data, uint6
     if (data[SNAPSHOT_AT_SEEN] >= FASTMM_SNAPSHOT_HUGE << 1)
         return FASTMM_SNAPSHOT_BAD_HEADER;
     *offset = SNAPSHOT_AT_RESERVED;
-    return fastmm_snapshot_load(data + SNAPSHOT_AT_RESERVED, 4) ? FASTMM_SNAPSHOT_BAD_HEADER
-                                                                : FASTMM_SNAPSHOT_OK;
+    return fastmm_snapshot_get_le(data + SNAPSHOT_AT_RESERVED, 4) ? FASTMM_SNAPSHOT_BAD_HEADER
+                                                                  : FASTMM_SNAPSHOT_OK;
 }
 
 /* Tables that the run needs and no earlier run did; `next` is the first table not counted yet. */
@@ -74,6 +74,13 @@ static void count_run(struct fastmm_snapshot_summary *sum, const struct fastmm_s
                                  [FASTMM_SNAPSHOT_RUN_SWAP] = &sum->swap_pages,
                                  [FASTMM_SNAPSHOT_RUN_MARKER] = &sum->marker_pages};
     *by_kind[run->kind] += run->pages;
+    if (run->kind == FASTMM_SNAPSHOT_RUN_SWAP) {
+        uint64_t *slots = &sum->swap_slots[run->swap_type];
+        uint64_t end =
+            sum->seen & FASTMM_SNAPSHOT_FRAMES ? run->value + run->pages : sum->swap_pages;
+        if (end > *slots)
+            *slots = end;
+    }
     if (run->flags & FASTMM_SNAPSHOT_EXCLUSIVE)
         sum->exclusive_pages += run->pages;
     if (run->flags & FASTMM_SNAPSHOT_UFFD_WP)
@@ -112,7 +119,7 @@ static int check_body(struct fastmm_snapshot_cursor *c, struct fastmm_snapshot_s
                   {SNAPSHOT_AT_RUNS, s->runs},
                   {SNAPSHOT_AT_FRAMES, s->frames}};
     for (unsigned i = 0; i < sizeof(totals) / sizeof(totals[0]); i++)
-        if (fastmm_snapshot_load(c->data + totals[i].at, 8) != totals[i].counted)
+        if (fastmm_snapshot_get_le(c->data + totals[i].at, 8) != totals[i].counted)
             return fastmm_snapshot_stop(c, totals[i].at, FASTMM_SNAPSHOT_WRONG_TOTALS);
     sum->areas = s->areas;
     sum->files = s->files;

@@ -26,7 +26,7 @@ uint32_t fastmm_snapshot_checksum(const unsigned char *data, uint64_t size)
     return ~crc;
 }
 
-uint64_t fastmm_snapshot_load(const unsigned char *data, unsigned bytes)
+uint64_t fastmm_snapshot_get_le(const unsigned char *data, unsigned bytes)
 {
     uint64_t value = 0;
     for (unsigned i = 0; i < bytes; i++)
@@ -34,7 +34,7 @@ uint64_t fastmm_snapshot_load(const unsigned char *data, unsigned bytes)
     return value;
 }
 
-void fastmm_snapshot_store(unsigned char *data, unsigned bytes, uint64_t value)
+void fastmm_snapshot_put_le(unsigned char *data, unsigned bytes, uint64_t value)
 {
     for (unsigned i = 0; i < bytes; i++)
         data[i] = (unsigned char)(value >> (8 * i));

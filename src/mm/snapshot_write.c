@@ -191,13 +191,13 @@ static void put_header(unsigned char *data, const struct fastmm_snapshot_state *
 {
     memset(data, 0, SNAPSHOT_HEADER_SIZE);
     memcpy(data, SNAPSHOT_MAGIC, sizeof(SNAPSHOT_MAGIC) - 1);
-    fastmm_snapshot_store(data + SNAPSHOT_AT_VERSION, 2, FASTMM_SNAPSHOT_VERSION);
+    fastmm_snapshot_put_le(data + SNAPSHOT_AT_VERSION, 2, FASTMM_SNAPSHOT_VERSION);
     data[SNAPSHOT_AT_LEVELS] = (unsigned char)s->levels;
     data[SNAPSHOT_AT_SEEN] = (unsigned char)s->seen;
-    fastmm_snapshot_store(data + SNAPSHOT_AT_AREAS, 8, s->areas);
-    fastmm_snapshot_store(data + SNAPSHOT_AT_RUNS, 8, s->runs);
-    fastmm_snapshot_store(data + SNAPSHOT_AT_FRAMES, 8, s->frames);
-    fastmm_snapshot_store(data + SNAPSHOT_AT_BODY_SIZE, 8, body);
+    fastmm_snapshot_put_le(data + SNAPSHOT_AT_AREAS, 8, s->areas);
+    fastmm_snapshot_put_le(data + SNAPSHOT_AT_RUNS, 8, s->runs);
+    fastmm_snapshot_put_le(data + SNAPSHOT_AT_FRAMES, 8, s->frames);
+    fastmm_snapshot_put_le(data + SNAPSHOT_AT_BODY_SIZE, 8, body);
 }
 
 int fastmm_snapshot_finish(struct fastmm_snapshot_writer *w, size_t *size)
@@ -213,8 +213,8 @@ int fastmm_snapshot_finish(struct fastmm_snapshot_writer *w, size_t *size)
     if (rc)
         return rc;
     put_header(w->data, &w->state, w->at - SNAPSHOT_HEADER_SIZE);
-    fastmm_snapshot_store(w->data + w->at, SNAPSHOT_CHECKSUM_SIZE,
-                          fastmm_snapshot_checksum(w->data, w->at));
+    fastmm_snapshot_put_le(w->data + w->at, SNAPSHOT_CHECKSUM_SIZE,
+                           fastmm_snapshot_checksum(w->data, w->at));
     *size = w->at + SNAPSHOT_CHECKSUM_SIZE;
     w->data = NULL;
     return 0;

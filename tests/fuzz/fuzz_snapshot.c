@@ -63,13 +63,13 @@ static void as_body(const uint8_t *data, size_t size)
     whole[SNAPSHOT_AT_VERSION] = FASTMM_SNAPSHOT_VERSION;
     whole[SNAPSHOT_AT_LEVELS] = (unsigned char)levels;
     whole[SNAPSHOT_AT_SEEN] = (unsigned char)seen;
-    fastmm_snapshot_store(whole + SNAPSHOT_AT_BODY_SIZE, 8, body);
+    fastmm_snapshot_put_le(whole + SNAPSHOT_AT_BODY_SIZE, 8, body);
     memcpy(whole + SNAPSHOT_HEADER_SIZE, data + 1, body);
     int readable = count(whole, end, seen, levels, &totals);
-    fastmm_snapshot_store(whole + SNAPSHOT_AT_AREAS, 8, totals.areas);
-    fastmm_snapshot_store(whole + SNAPSHOT_AT_RUNS, 8, totals.runs);
-    fastmm_snapshot_store(whole + SNAPSHOT_AT_FRAMES, 8, totals.frames);
-    fastmm_snapshot_store(whole + end, 4, fastmm_snapshot_checksum(whole, end));
+    fastmm_snapshot_put_le(whole + SNAPSHOT_AT_AREAS, 8, totals.areas);
+    fastmm_snapshot_put_le(whole + SNAPSHOT_AT_RUNS, 8, totals.runs);
+    fastmm_snapshot_put_le(whole + SNAPSHOT_AT_FRAMES, 8, totals.frames);
+    fastmm_snapshot_put_le(whole + end, 4, fastmm_snapshot_checksum(whole, end));
     require_sound(whole, end + SNAPSHOT_CHECKSUM_SIZE, &error);
     /* With right totals nothing but frames too sparse may be found that reading didn't find. */
     if (readable != (error.reason == FASTMM_SNAPSHOT_OK || error.offset == SNAPSHOT_AT_FRAMES))

@@ -3,6 +3,7 @@
 #include "snapshot_model.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +89,12 @@ static void count_by_hand(const struct model *m, struct fastmm_snapshot_summary 
                 sum->marker_pages += r->kind == FASTMM_SNAPSHOT_RUN_MARKER;
                 sum->exclusive_pages += !!(r->flags & FASTMM_SNAPSHOT_EXCLUSIVE);
                 sum->uffd_wp_pages += !!(r->flags & FASTMM_SNAPSHOT_UFFD_WP);
+                if (r->kind == FASTMM_SNAPSHOT_RUN_SWAP) {
+                    bool numbered = m->seen & FASTMM_SNAPSHOT_FRAMES;
+                    uint64_t slots = numbered ? r->value + p + 1 : sum->swap_pages;
+                    if (slots > sum->swap_slots[r->swap_type])
+                        sum->swap_slots[r->swap_type] = slots;
+                }
                 sum->soft_dirty_pages += !!(r->flags & FASTMM_SNAPSHOT_SOFT_DIRTY);
                 sum->pmd_pages += !!(r->flags & FASTMM_SNAPSHOT_PMD);
                 for (unsigned level = r->flags & FASTMM_SNAPSHOT_PMD ? 1 : 0; level < m->levels;

@@ -6,7 +6,7 @@
 #include "test_main.h"
 
 #include <errno.h>
-#include <fastmm/swp.h>
+#include <fastmm/mm.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -198,6 +198,45 @@ START_TEST(own_process_is_recorded_as_it_is)
     ck_assert_uint_eq(sum.seen, recording.seen);
     ck_assert_uint_gt(sum.tables[0], 3);
     ck_assert_uint_eq(sum.tables[3], 1);
+}
+END_TEST
+
+/* From this process to a machine and back to counts. */
+START_TEST(own_process_can_be_rebuilt)
+{
+    struct fastmm_snapshot_summary sum;
+    struct fastmm_snapshot_cursor c;
+    struct fastmm_snapshot_error why;
+    struct fastmm_scan scan = {0};
+    struct fastmm_machine *machine;
+    struct fastmm_mm *mm;
+    fastmm_pte_t first, third, swapped;
+    make_known();
+    record_self();
+    ck_assert_int_eq(fastmm_snapshot_open(recording.data, recording.size, &sum, NULL, &c), 0);
+    struct fastmm_machine_config config = {.frames = fastmm_snapshot_frames_needed(&sum) + 4096,
+                                           .levels = sum.levels};
+    ck_assert_int_eq(fastmm_machine_create(&config, &machine), 0);
+    for (unsigned type = 0; type < FASTMM_SNAPSHOT_SWAP_TYPES; type++)
+        if (sum.swap_slots[type])
+            ck_assert_int_eq(fastmm_machine_swap_on(machine, type, sum.swap_slots[type]), 0);
+    int rc = fastmm_snapshot_load(recording.data, recording.size, machine, &why, &mm);
+    ck_assert_msg(rc == 0, "%d: %s at %llu", rc, fastmm_snapshot_reason_text(why.reason),
+                  (unsigned long long)why.offset);
+    ck_assert_int_eq(fastmm_mm_scan(mm, 0, UINT64_MAX, &scan), 0);
+    ck_assert_uint_eq(scan.present, sum.anon_pages + sum.file_pages + sum.zero_pages);
+    ck_assert_uint_eq(scan.swap, sum.swap_pages);
+    ck_assert_uint_eq(scan.markers, sum.marker_pages);
+
+    ck_assert_int_eq(fastmm_mm_lookup(mm, (uintptr_t)known.anon, &first), 0);
+    ck_assert_int_eq(fastmm_mm_lookup(mm, (uintptr_t)known.anon + 3 * PAGE, &third), 0);
+    ck_assert_int_eq(fastmm_mm_lookup(mm, (uintptr_t)known.anon + 12 * PAGE, &swapped), 0);
+    ck_assert(fastmm_pte_present(first) && fastmm_pte_write(first) && fastmm_pte_dirty(first));
+    ck_assert_uint_eq(third, 0);
+    ck_assert_uint_eq(swapped, known.guards ? fastmm_marker_make(FASTMM_MARKER_GUARD) : 0);
+    ck_assert_int_eq(fastmm_machine_check(machine, NULL, NULL), 0);
+    ck_assert_int_eq(fastmm_mm_destroy(mm, NULL), 0);
+    ck_assert_int_eq(fastmm_machine_destroy(machine), 0);
 }
 END_TEST
 
@@ -514,6 +553,7 @@ int main(void)
     Suite *suite = suite_create("tools.recorder");
     TCase *self = tcase_create("self");
     tcase_add_test(self, own_process_is_recorded_as_it_is);
+    tcase_add_test(self, own_process_can_be_rebuilt);
     tcase_add_test(self, own_process_is_recorded_by_an_ordinary_user_without_frames);
     tcase_add_test(self, frames_keep_their_order_and_adjacency);
     tcase_add_test(self, entries_of_2_mib_are_told);
