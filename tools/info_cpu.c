@@ -77,16 +77,16 @@ static void identity_text(const struct fastmm_cpu *cpu)
 
 static void features_text(const struct fastmm_cpu *cpu)
 {
-    puts("\nFeatures      usable");
+    printf("\n%-*susable\n", INFO_INDENT, "Features");
     for (unsigned f = 0; f < FASTMM_CPU_FEATURE_COUNT; f++) {
         const struct fastmm_cpu_feature_info *info =
             fastmm_cpu_describe((enum fastmm_cpu_feature)f);
         char why[96];
         if (fastmm_cpu_has(cpu, (enum fastmm_cpu_feature)f)) {
-            printf("  %-12syes     %s\n", info->name, info->what);
+            printf("  %-14syes     %s\n", info->name, info->what);
         } else {
             explain(cpu, info, f, why, sizeof(why));
-            printf("  %-12sno      %s: %s\n", info->name, info->what, why);
+            printf("  %-14sno      %s: %s\n", info->name, info->what, why);
         }
     }
 }
@@ -94,7 +94,7 @@ static void features_text(const struct fastmm_cpu *cpu)
 static void cache_text(const struct fastmm_cpu_cache *cache, const char *name)
 {
     struct tool_size size;
-    printf("  %-12s%-12s", name, cache->size ? tool_size(&size, cache->size) : "unknown");
+    printf("  %-14s%-12s", name, cache->size ? tool_size(&size, cache->size) : "unknown");
     for (unsigned s = 0; s < FASTMM_CPU_CACHE_SOURCES; s++) {
         char cell[48] = "-";
         if (cache->reported[s] == UINT64_MAX)
@@ -115,9 +115,9 @@ static void caches_text(const struct fastmm_cpu *cpu)
     for (unsigned level = 0; level < FASTMM_CPU_CACHE_LEVELS; level++)
         cache_text(&cpu->cache[level], level_names[level]);
     if (cpu->line)
-        printf("  %-12s%" PRIu32 " B\n", "line", cpu->line);
+        printf("  %-14s%" PRIu32 " B\n", "line", cpu->line);
     else
-        printf("  %-12sunknown\n", "line");
+        printf("  %-14sunknown\n", "line");
 }
 
 void info_cpu_text(const struct fastmm_cpu *cpu)

@@ -97,13 +97,13 @@ void info_system_text(void)
     uname(&kernel);
     printf("\n%-*s%s %s\n", INFO_INDENT, "Kernel", kernel.sysname, kernel.release);
     if (feature_size)
-        printf("  %-12s%lu bytes of features\n", "rseq", feature_size);
+        printf("  %-14s%lu bytes of features\n", "rseq", feature_size);
     else
-        printf("  %-12sfeature size not told (a kernel before 6.3, or an emulator)\n", "rseq");
+        printf("  %-14sfeature size not told (a kernel before 6.3, or an emulator)\n", "rseq");
     if (libc_rseq_size())
-        printf("  %-12slibc registered %u bytes for each thread\n", "", libc_rseq_size());
+        printf("  %-14slibc registered %u bytes for each thread\n", "", libc_rseq_size());
     else
-        printf("  %-12slibc registered nothing\n", "");
+        printf("  %-14slibc registered nothing\n", "");
     printf("\n%-*s%s: %s\n", INFO_INDENT, "Counters", mechanism_names[m.kind], m.reason);
 
     const char *libc = libc_version();

@@ -10,6 +10,7 @@ static const struct tool tools[] = {
     {"info", tool_info, "what this CPU offers, what was chosen for it, and why"},
     {"record", tool_record, "a live process's address space, written to a snapshot file"},
     {"snapshot", tool_snapshot, "what is in a snapshot file"},
+    {"tune", tool_tune, "measure copying and clearing here: what to use for which size"},
 };
 
 #define TOOL_COUNT (sizeof(tools) / sizeof(tools[0]))

@@ -26,6 +26,7 @@ struct tool {
 int tool_info(int argc, char **argv);
 int tool_record(int argc, char **argv);
 int tool_snapshot(int argc, char **argv);
+int tool_tune(int argc, char **argv);
 
 /* Why something failed, for a person: "file:line: what". */
 struct tool_error {

@@ -68,6 +68,19 @@ expect 0 ' bytes$' '' record --pid $$ -o "$scratch/shell"
 expect 0 'anonymous pages *[1-9]' '' snapshot "$scratch/shell"
 expect 1 '' 'exists; --force' record --pid $$ -o "$scratch/shell"
 expect 1 '' 'byte 0: this is not a snapshot' snapshot "$scratch/zen3"
+# Settings: refused by file and line, or by the library with its reason.
+echo 'copy_rep_min = 4 KiB' >"$scratch/settings"
+expect 0 'set by the user' '' info --settings "$scratch/settings"
+expect 0 '"bytes": 4096' '' info --json --settings "$scratch/settings"
+echo 'copy_stream_min = 1' >>"$scratch/settings"
+expect 1 '' "$scratch/settings: refused on this CPU: ." info --settings "$scratch/settings"
+echo junk >>"$scratch/settings"
+expect 1 '' "$scratch/settings:3: 'key = value'" info --settings "$scratch/settings"
+
+expect 0 'usage: fastmm tune' '' tune --help
+expect 2 '' "no option '--nonsense'" tune --nonsense
+expect 2 '' "'-o' needs a value" tune -o
+expect 1 '' '/no/such/dir/file: No such file' tune -o /no/such/dir/file
 
 if "$fastmm" info >/dev/full 2>"$scratch/err" || ! grep -q 'cannot write' "$scratch/err"; then
     echo 'FAILED: a full disk looks like success'

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* The measurements as a person reads them: tables, then what they mean in words. */
+#include "tune.h"
+
+#include <fastmm/cpu.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Shown with their factor from here on; below, two ways are as good as each other. */
+#define WORTH_NAMING 1.1
+
+static void print_ns(double ns)
+{
+    if (ns <= 0)
+        printf("%12s", "-");
+    else if (ns < 1e3)
+        printf("%9.1f ns", ns);
+    else if (ns < 1e6)
+        printf("%9.2f us", ns / 1e3);
+    else
+        printf("%9.2f ms", ns / 1e6);
+}
+
+static void print_table(const struct tune_table *table)
+{
+    printf("\n%s, time for one call, source and destination reused\n", table->job);
+    printf("  %-10s", "size");
+    for (int way = 0; way < TUNE_WAYS; way++)
+        printf("%12s", tune_way_name((enum tune_way)way, table->job));
+    printf("%10s\n", "noise");
+    for (unsigned i = 0; i < table->count; i++) {
+        struct tool_size size;
+        double noise = 0;
+        printf("  %-10s", tool_size(&size, table->size[i]));
+        for (int way = 0; way < TUNE_WAYS; way++) {
+            print_ns(table->at[i][way].ns);
+            if (table->at[i][way].spread > noise)
+                noise = table->at[i][way].spread;
+        }
+        printf("%8.1f %%\n", noise * 100);
+    }
+}
+
+/* "use vectors, not rep movsb (up to 3.9 times slower)" */
+static void print_band(const struct tune_table *table, const struct tune_band *band)
+{
+    struct tool_size first, last;
+    char range[64];
+    snprintf(range, sizeof(range), "%s to %s", tool_size(&first, band->first),
+             tool_size(&last, band->last));
+    printf("  %-6s%-22suse %s", table->job, range, tune_way_name(band->best, table->job));
+    const char *separator = ", not ";
+    for (int way = 0; way < TUNE_WAYS; way++)
+        if (band->behind[way] >= WORTH_NAMING) {
+            printf("%s%s (up to %.1f times slower)", separator,
+                   tune_way_name((enum tune_way)way, table->job), band->behind[way]);
+            separator = ", ";
+        }
+    putchar('\n');
+}
+
+static void print_bands(const struct tune_table *table)
+{
+    struct tune_band bands[TUNE_MAX_SIZES];
+    unsigned count = tune_bands(table, bands);
+    for (unsigned i = 0; i < count; i++)
+        print_band(table, &bands[i]);
+}
+
+static void print_knee(const char *instruction, const struct tune_short *curve)
+{
+    struct tune_knee knee = tune_find_knee(curve);
+    struct tool_size size;
+    if (curve->count == 0)
+        return;
+    if (knee.beyond > 0)
+        printf("  %s costs %.1f ns up to %s, then jumps to %.1f ns.\n", instruction, knee.level,
+               tool_size(&size, knee.size), knee.beyond);
+    else
+        printf("  %s costs the same up to %s: %.1f ns.\n", instruction, tool_size(&size, knee.size),
+               knee.level);
+}
+
+static void print_map(const struct tune_map *map)
+{
+    struct tune_zone zones[TUNE_MAX_ZONES];
+    unsigned count = tune_zones(map, zones);
+    struct tool_size size;
+    printf("  %-8s", tool_size(&size, map->size));
+    printf("usually %.1f ns; ", tune_map_usual(map));
+    if (count == 0)
+        puts("no slow zone");
+    for (unsigned i = 0; i < count; i++)
+        printf("%s%u to %u: up to %.1f times slower%s", i ? ", " : "slow at ", zones[i].first,
+               zones[i].last, zones[i].times, i + 1 < count ? "" : "\n");
+}
+
+static void print_edges(const struct tune_edges *e)
+{
+    if (!e->measured) {
+        puts("  Masked 64-byte accesses: no AVX-512 here.");
+        return;
+    }
+    printf("  A masked 64-byte store of 16 bytes takes %.1f ns, at the edge of mapped memory "
+           "%.1f ns (%.0f times);\n"
+           "  a load %.1f and %.1f ns (%.0f times); a store of nothing behind the edge %.1f ns.\n",
+           e->store_inside.ns, e->store_edge.ns, e->store_edge.ns / e->store_inside.ns,
+           e->load_inside.ns, e->load_edge.ns, e->load_edge.ns / e->load_inside.ns,
+           e->store_nothing.ns);
+    if (e->store_edge.ns > 10 * e->store_inside.ns || e->load_edge.ns > 10 * e->load_inside.ns)
+        puts("  So never mask across the end of a page that may be the last one.");
+}
+
+static void print_libc(const struct tune_libc *libc)
+{
+    puts("\nFor programs that can't be changed");
+    if (libc->skipped) {
+        printf("  not tried: %s.\n", libc->skipped);
+        return;
+    }
+    if (!libc->line[0]) {
+        puts("  No GLIBC_TUNABLES line that was tried makes libc clearly faster here.");
+        return;
+    }
+    printf("  GLIBC_TUNABLES=%s\n\n", libc->line);
+    printf("  makes libc's memcpy and memset %.2f times as fast over these, in turns with and "
+           "without:\n",
+           libc->gain);
+    printf("  %-22s%12s%12s%12s\n", "", "without", "with", "gain");
+    for (unsigned i = 0; i < libc->count; i++) {
+        const struct tune_probe *p = &libc->probes[i];
+        printf("  %-22s", p->name);
+        print_ns(p->plain.ns);
+        print_ns(p->tuned.ns);
+        printf("%10.2f x\n", p->plain.ns / p->tuned.ns);
+    }
+}
+
+static void print_thresholds(const struct tune_results *r)
+{
+    struct fastmm_copy_settings s = tune_settings(r);
+    struct tool_size size;
+    printf("\nThresholds that follow\n");
+    printf("  copy_rep_min     %s\n", tool_size(&size, s.copy_rep_min));
+    printf("  copy_stream_min  %s\n", tool_size(&size, s.copy_stream_min));
+    printf("  fill_rep_min     %s\n", tool_size(&size, s.fill_rep_min));
+    printf("  fill_stream_min  %s\n", tool_size(&size, s.fill_stream_min));
+}
+
+void tune_report_text(const struct tune_results *r)
+{
+    struct tool_size size;
+    printf("%s, measured in %.0f seconds, noise %.1f %% (distance of the quartiles, typically)\n",
+           fastmm_cpu_native()->name, r->seconds, tune_noise(r) * 100);
+    printf("vectors are the library's %s; the largest block is %s\n", r->vector,
+           tool_size(&size, r->largest));
+    print_table(&r->copy);
+    print_table(&r->clear);
+
+    puts("\nWhat to use");
+    print_bands(&r->copy);
+    print_bands(&r->clear);
+
+    puts("\nShort sizes");
+    print_knee("rep movsb", &r->rep_copy);
+    print_knee("rep stosb", &r->rep_clear);
+    print_edges(&r->edges);
+
+    puts("\nAliases of rep movsb: (destination - source) modulo 4096, by size");
+    for (unsigned i = 0; i < TUNE_MAPS; i++)
+        if (r->maps[i].count)
+            print_map(&r->maps[i]);
+
+    print_thresholds(r);
+    print_libc(&r->libc);
+}
