@@ -111,8 +111,9 @@ static void check_swp(struct check *c, uint64_t addr, fastmm_pte_t pte)
     }
     c->rss.by[FASTMM_RSS_SWAP]++;
     c->tally.swap[type][offset]++;
-    hold(c, !fastmm_swp_exclusive(pte) || c->machine->swap[type].users[offset] == 1,
-         "an exclusive swap slot has one user", addr, pte);
+    bool exclusive = c->machine->swap[type].users[offset] & SWAP_EXCLUSIVE;
+    hold(c, fastmm_swp_exclusive(pte) == exclusive,
+         "the entry and the slot agree on being exclusive", addr, pte);
 }
 
 static void check_entry(struct check *c, uint64_t addr, fastmm_pte_t pte)
@@ -185,8 +186,10 @@ static void check_mm(struct check *c, const struct fastmm_mm *mm)
         "the swap counter equals the swap entries",
         "the shmem counter equals the shmem pages mapped",
     };
+    int64_t rss[FASTMM_RSS_COUNTERS];
+    rss_exact(&mm->rss, rss);
     for (unsigned i = 0; i < FASTMM_RSS_COUNTERS; i++)
-        hold(c, rss_exact(&mm->rss, (enum fastmm_rss)i) == c->rss.by[i], rules[i], 0, 0);
+        hold(c, rss[i] == c->rss.by[i], rules[i], 0, 0);
     uint64_t tables = count_tables(mm->root, c->machine->levels);
     hold(c, tables == mm->tables, "the table counter equals the tables", 0, 0);
     c->tables += tables;
@@ -251,9 +254,12 @@ static void check_slots(struct check *c)
     for (unsigned type = 0; type < SWAP_AREAS; type++) {
         const struct swap_area *area = &c->machine->swap[type];
         for (uint64_t i = 0; i < area->slots; i++) {
-            hold(c, area->users[i] == c->tally.swap[type][i],
+            uint32_t users = area->users[i] & ~SWAP_EXCLUSIVE;
+            hold(c, users == c->tally.swap[type][i],
                  "users of a swap slot are the entries that name it", i, type);
-            used += area->users[i];
+            hold(c, users == area->users[i] || users == 1, "an exclusive swap slot has one user", i,
+                 type);
+            used += users;
         }
     }
     hold(c, used == c->machine->swap_used, "swap users add up", 0, 0);

@@ -257,11 +257,6 @@ static int turn(struct fault *f)
         return missing(f);
     if (!fastmm_pte_present(f->orig))
         return not_present(f);
-    if (fastmm_pte_protnone(f->orig)) {
-        /* The mapping permits the access: a hint that is used up by being noticed. */
-        *f->pte = fastmm_pte_modify(f->orig, f->vma->page_prot);
-        return RETRY;
-    }
     if (f->write && !fastmm_pte_write(f->orig))
         return write_protected(f);
     *f->pte |= FASTMM_PTE_ACCESSED | (f->write ? FASTMM_PTE_DIRTY : 0);

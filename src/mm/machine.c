@@ -124,15 +124,22 @@ int fastmm_machine_swap_on(struct fastmm_machine *machine, unsigned type, uint64
     return 0;
 }
 
+static uint32_t *users_of(struct fastmm_machine *machine, fastmm_pte_t entry)
+{
+    return &machine->swap[fastmm_swp_type(entry)].users[fastmm_swp_offset(entry)];
+}
+
 void fastmm_swap_get(struct fastmm_machine *machine, fastmm_pte_t entry)
 {
-    machine->swap[fastmm_swp_type(entry)].users[fastmm_swp_offset(entry)]++;
+    uint32_t *users = users_of(machine, entry);
+    *users = (*users & ~SWAP_EXCLUSIVE) + 1;
     machine->swap_used++;
 }
 
 void fastmm_swap_put(struct fastmm_machine *machine, fastmm_pte_t entry)
 {
-    machine->swap[fastmm_swp_type(entry)].users[fastmm_swp_offset(entry)]--;
+    uint32_t *users = users_of(machine, entry);
+    *users = (*users & ~SWAP_EXCLUSIVE) - 1;
     machine->swap_used--;
 }
 

@@ -8,10 +8,11 @@
 
 #include <fastmm/mm.h>
 
-#define SWAP_AREAS 23
+#define SWAP_AREAS     23
+#define SWAP_EXCLUSIVE (UINT32_C(1) << 31) /* the one entry of this slot says exclusive */
 
 struct swap_area {
-    uint32_t *users; /* entries that refer to each slot */
+    uint32_t *users; /* entries that refer to each slot, and SWAP_EXCLUSIVE */
     uint64_t slots;
 };
 
@@ -66,7 +67,7 @@ int fastmm_object_page(struct fastmm_object *object, uint64_t index, uint64_t *p
 /* Makes frame `pfn`, reserved before, the page at `index`, which isn't cached. -ENOMEM. */
 int fastmm_object_adopt(struct fastmm_object *object, uint64_t index, uint64_t pfn);
 
-/* One more, one less user of a slot. The slot exists. */
+/* One more user of a slot, which ends its being exclusive; one user less. The slot exists. */
 void fastmm_swap_get(struct fastmm_machine *machine, fastmm_pte_t entry);
 void fastmm_swap_put(struct fastmm_machine *machine, fastmm_pte_t entry);
 

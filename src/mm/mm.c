@@ -23,6 +23,7 @@ int fastmm_mm_create(struct fastmm_machine *machine, struct fastmm_mm **mm)
         fastmm_arena_free(&machine->arena, made, sizeof(*made));
         return -ENOMEM;
     }
+    rss_open(&made->rss); /* four counters always fit */
     made->next = machine->first_mm;
     made->link = &machine->first_mm;
     if (made->next)
@@ -51,6 +52,7 @@ int fastmm_mm_destroy(struct fastmm_mm *mm, int64_t residue[FASTMM_RSS_COUNTERS 
             residue[i] = rest[i];
     }
 
+    rss_close(&mm->rss);
     fastmm_arena_free(&machine->arena, mm->root, TABLE_BYTES);
     machine->tables--;
     fastmm_arena_free(&machine->arena, mm->vmas, mm->vma_room * sizeof(struct fastmm_vma *));
@@ -151,8 +153,7 @@ int fastmm_mm_unmap(struct fastmm_mm *mm, uint64_t start, uint64_t end)
 
 void fastmm_mm_rss(const struct fastmm_mm *mm, int64_t rss[FASTMM_RSS_COUNTERS])
 {
-    for (unsigned i = 0; i < FASTMM_RSS_COUNTERS; i++)
-        rss[i] = rss_exact(&mm->rss, (enum fastmm_rss)i);
+    rss_exact(&mm->rss, rss);
 }
 
 uint64_t fastmm_mm_tables(const struct fastmm_mm *mm)

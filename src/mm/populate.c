@@ -165,16 +165,21 @@ static int check_swap(const struct load *l)
     const struct swap_area *area = &l->mm->machine->swap[run->swap_type];
     if (run->value > area->slots || run->count > area->slots - run->value)
         return -EINVAL;
+    /* An exclusive slot has no second user, whoever came first. */
+    uint32_t limit = has(l, FASTMM_POPULATE_EXCLUSIVE) ? 1 : SWAP_EXCLUSIVE - 1;
     for (uint64_t i = 0; i < run->count; i++)
-        if (area->users[run->value + i] >= (has(l, FASTMM_POPULATE_EXCLUSIVE) ? 1 : UINT32_MAX))
+        if (area->users[run->value + i] >= limit)
             return -EINVAL;
     return 0;
 }
 
 static void load_swap(const struct load *l, uint64_t i, fastmm_pte_t *pte)
 {
+    struct fastmm_machine *machine = l->mm->machine;
     *pte = swap_entry(l, i);
-    fastmm_swap_get(l->mm->machine, *pte);
+    fastmm_swap_get(machine, *pte);
+    if (has(l, FASTMM_POPULATE_EXCLUSIVE))
+        machine->swap[l->run->swap_type].users[l->run->value + i] |= SWAP_EXCLUSIVE;
 }
 
 static int check_marker(const struct load *l)

@@ -53,13 +53,15 @@ int ref_mapcount(const struct ref *r, int page)
     return count;
 }
 
+/* Entries that name the slot; an exclusive one counts for all there could be. */
 static int swap_users(const struct ref *r, uint64_t offset)
 {
     int count = 0;
     for (int m = 0; m < REF_MMS; m++)
         for (int i = 0; i < REF_SLOTS; i++) {
             const struct ref_slot *s = &r->mm[m].slot[i];
-            count += r->mm[m].used && s->kind == REF_SWAP && s->value == offset;
+            if (r->mm[m].used && s->kind == REF_SWAP && s->value == offset)
+                count += s->exclusive_swap ? 1000 : 1;
         }
     return count;
 }
@@ -527,7 +529,7 @@ int ref_swap(struct ref *r, int mm, int slot, uint64_t offset, bool wp, bool exc
 {
     struct ref_slot *s = &r->mm[mm].slot[slot];
     if (!s->mapped || !is_private(s) || (wp && !(s->flags & FASTMM_VM_UFFD_WP)) ||
-        (exclusive && swap_users(r, offset)))
+        swap_users(r, offset) >= (exclusive ? 1 : 1000))
         return -EINVAL;
     if (s->kind != REF_NONE)
         return -EEXIST;

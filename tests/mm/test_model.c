@@ -298,14 +298,6 @@ static void op_swap(struct world *w)
         .swap_type = SWAP_TYPE,
         .flags = (wp ? FASTMM_POPULATE_UFFD_WP : 0) | (exclusive ? FASTMM_POPULATE_EXCLUSIVE : 0),
     };
-    /* A second user of a slot whose only entry is exclusive could never have come about. */
-    for (int m = 0; m < REF_MMS; m++)
-        for (int i = 0; i < REF_SLOTS; i++) {
-            const struct ref_slot *s = &w->ref->mm[m].slot[i];
-            if (w->ref->mm[m].used && s->kind == REF_SWAP && s->exclusive_swap &&
-                s->value == offset)
-                return;
-        }
     EQUAL(fastmm_mm_populate(w->mm[p.mm], &run, 1, NULL),
           ref_swap(w->ref, p.mm, p.first, offset, wp, exclusive));
 }
