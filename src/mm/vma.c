@@ -93,6 +93,8 @@ int fastmm_vma_insert(struct fastmm_mm *mm, const struct fastmm_vma *spec)
 
 void fastmm_vma_remove(struct fastmm_mm *mm, size_t first, size_t count)
 {
+    if (count == 0) /* there may be no array yet */
+        return;
     for (size_t i = first; i < first + count; i++) {
         struct fastmm_vma *vma = mm->vmas[i];
         if (vma->object)
