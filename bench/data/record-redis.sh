@@ -57,7 +57,7 @@ start() {
             server=
             return 1
         fi
-        if cli info server 2>/dev/null | grep -q "^process_id:$server[^0-9]*\$"; then
+        if cli info server 2>/dev/null | grep -q "^process_id:${server}[^0-9]*\$"; then
             return 0
         fi
         tries=$((tries + 1))
