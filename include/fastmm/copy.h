@@ -203,15 +203,13 @@ FASTMM_API void *fastmm_clear_stream(void *dst, size_t n);
 /* ---- Variants ------------------------------------------------------------------------------- */
 
 /*
- * As fastmm_copy() and fastmm_clear(), with masked AVX-512 stores up to FASTMM_COPY_INLINE_MAX
- * bytes where the CPU has them: no branch on the size, so faster when sizes can't be predicted. A
- * load of the destination soon afterwards waits for the store to reach the cache (masked stores
- * aren't forwarded), so slower when the bytes are used at once.
+ * As fastmm_copy(), with masked AVX-512 stores up to FASTMM_COPY_INLINE_MAX bytes where the CPU has
+ * them: no branch on the size, so faster when sizes can't be predicted. A load of the destination
+ * soon afterwards waits for the store to reach the cache (masked stores aren't forwarded), so
+ * slower when the bytes are used at once.
  */
 FASTMM_INLINE void *fastmm_copy_masked(void *dst, const void *src, size_t n);
-FASTMM_INLINE void *fastmm_clear_masked(void *dst, size_t n);
 FASTMM_API void *fastmm_copy_masked_call(void *dst, const void *src, size_t n);
-FASTMM_API void *fastmm_clear_masked_call(void *dst, size_t n);
 
 /* ---- What is there -------------------------------------------------------------------------- */
 

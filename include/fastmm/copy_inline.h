@@ -171,25 +171,6 @@ FASTMM_INLINE void fastmm_copy_evex_upto128(void *dst, const void *src, size_t n
                      : FASTMM_COPY_EVEX_CLOBBERS);
 }
 
-/* Fill of 64 <= n <= 128 bytes. A broadcast takes longer than a register cleared. */
-FASTMM_INLINE void fastmm_fill_evex_upto128(void *dst, int value, size_t n)
-{
-    if (__builtin_constant_p(value) && value == 0)
-        __asm__ volatile("vpxord %%zmm16, %%zmm16, %%zmm16\n\t"
-                         "vmovdqu64 %%zmm16, (%0)\n\t"
-                         "vmovdqu64 %%zmm16, -64(%0, %1)"
-                         :
-                         : "r"(dst), "r"(n)
-                         : FASTMM_COPY_EVEX_CLOBBERS);
-    else
-        __asm__ volatile("vpbroadcastb %1, %%zmm16\n\t"
-                         "vmovdqu64 %%zmm16, (%0)\n\t"
-                         "vmovdqu64 %%zmm16, -64(%0, %2)"
-                         :
-                         : "r"(dst), "r"(value), "r"(n)
-                         : FASTMM_COPY_EVEX_CLOBBERS);
-}
-
 /*
  * A masked access whose 64 bytes reach into the next page may take a hundred nanoseconds when that
  * page isn't mapped, although nothing there is selected.
@@ -224,28 +205,30 @@ FASTMM_INLINE void fastmm_copy_evex_masked(void *dst, const void *src, size_t n)
     }
 }
 
-/* Clear of 1 <= n <= 128 bytes, none within 128 bytes of a page's end. */
-FASTMM_INLINE void fastmm_clear_evex_masked(void *dst, size_t n)
+/*
+ * Fill of 1 <= n <= 128 bytes, none within 128 bytes of a page's end. A register cleared is sooner
+ * ready than one broadcast to.
+ */
+FASTMM_INLINE void fastmm_fill_evex_masked(void *dst, int value, size_t n)
 {
     uint64_t mask = ~(uint64_t)0;
-    if (n <= 64) {
+    if (__builtin_constant_p(value) && value == 0)
+        __asm__ volatile("vpxord %%zmm16, %%zmm16, %%zmm16" : : : FASTMM_COPY_EVEX_CLOBBERS);
+    else
+        __asm__ volatile("vpbroadcastb %0, %%zmm16" : : "r"(value) : FASTMM_COPY_EVEX_CLOBBERS);
+    if (n <= 64)
         __asm__ volatile("bzhi %2, %0, %0\n\t"
                          "kmovq %0, %%k1\n\t"
-                         "vpxord %%zmm16, %%zmm16, %%zmm16\n\t"
                          "vmovdqu8 %%zmm16, (%1)%{%%k1%}"
                          : "+r"(mask)
                          : "r"(dst), "r"((uint64_t)n)
                          : FASTMM_COPY_EVEX_CLOBBERS);
-    } else {
-        __asm__ volatile("bzhi %2, %0, %0\n\t"
-                         "kmovq %0, %%k1\n\t"
-                         "vpxord %%zmm16, %%zmm16, %%zmm16\n\t"
-                         "vmovdqu64 %%zmm16, (%1)\n\t"
-                         "vmovdqu8 %%zmm16, 64(%1)%{%%k1%}"
-                         : "+r"(mask)
-                         : "r"(dst), "r"((uint64_t)n - 64)
+    else
+        __asm__ volatile("vmovdqu64 %%zmm16, (%0)\n\t"
+                         "vmovdqu64 %%zmm16, -64(%0, %1)"
+                         :
+                         : "r"(dst), "r"(n)
                          : FASTMM_COPY_EVEX_CLOBBERS);
-    }
 }
 #else
 #    define FASTMM_COPY_EVEX 0
@@ -292,22 +275,31 @@ FASTMM_INLINE void *fastmm_move(void *dst, const void *src, size_t n)
     return fastmm_move_large(dst, src, n);
 }
 
+/*
+ * Masked stores by default, as C libraries do: what is cleared is mostly written next, not read,
+ * and the branches that they save cost more.
+ */
 FASTMM_INLINE void *fastmm_fill(void *dst, int value, size_t n)
 {
     if (!FASTMM_COPY_ACCEPTED(FASTMM_COPY_OP_FILL, dst, NULL, n))
         return dst;
     if (FASTMM_COPY_SANITIZED || FASTMM_COPY_CONSTANT(n))
         return n ? __builtin_memset(dst, value, n) : dst;
-    if (FASTMM_LIKELY(n <= 64)) {
+#if FASTMM_COPY_EVEX
+    if (FASTMM_LIKELY(n - 1 < FASTMM_COPY_INLINE_MAX)) {
+        uint32_t level = fastmm_copy_level_now();
+        if (FASTMM_LIKELY(level == FASTMM_COPY_LEVEL_EVEX && !fastmm_copy_near_page_end(dst))) {
+            fastmm_fill_evex_masked(dst, value, n);
+            return dst;
+        }
+        if (level == FASTMM_COPY_LEVEL_UNKNOWN)
+            return fastmm_fill_large(dst, value, n);
+    }
+#endif
+    if (n <= 64) {
         fastmm_fill_upto64(dst, value, n);
         return dst;
     }
-#if FASTMM_COPY_EVEX
-    if (n <= FASTMM_COPY_INLINE_MAX && fastmm_copy_level_now() == FASTMM_COPY_LEVEL_EVEX) {
-        fastmm_fill_evex_upto128(dst, value, n);
-        return dst;
-    }
-#endif
     return fastmm_fill_large(dst, value, n);
 }
 
@@ -331,22 +323,6 @@ FASTMM_INLINE void *fastmm_copy_masked(void *dst, const void *src, size_t n)
     }
 #endif
     return fastmm_copy(dst, src, n);
-}
-
-FASTMM_INLINE void *fastmm_clear_masked(void *dst, size_t n)
-{
-#if FASTMM_COPY_EVEX && !defined(FASTMM_CHECKED)
-    if (n - 1 < FASTMM_COPY_INLINE_MAX) {
-        uint32_t level = fastmm_copy_level_now();
-        if (FASTMM_LIKELY(level == FASTMM_COPY_LEVEL_EVEX && !fastmm_copy_near_page_end(dst))) {
-            fastmm_clear_evex_masked(dst, n);
-            return dst;
-        }
-        if (level == FASTMM_COPY_LEVEL_UNKNOWN)
-            return fastmm_fill_large(dst, 0, n);
-    }
-#endif
-    return fastmm_clear(dst, n);
 }
 
 #endif

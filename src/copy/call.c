@@ -37,25 +37,22 @@ static __attribute__((noinline)) void *fill_routed(void *dst, int value, size_t 
 
 void *fastmm_copy_large(void *dst, const void *src, size_t n)
 {
-    const struct fastmm_copy_choice *choice = fastmm_copy_choice_now();
-    if (FASTMM_LIKELY(n < READ(choice->copy_plain_end)))
-        return READ(choice->vector)->copy(dst, src, n);
+    if (FASTMM_LIKELY(n < READ(fastmm_copy_fast.copy_plain_end)))
+        return READ(fastmm_copy_fast.vector.copy)(dst, src, n);
     return copy_routed(dst, src, n);
 }
 
 void *fastmm_move_large(void *dst, const void *src, size_t n)
 {
-    const struct fastmm_copy_choice *choice = fastmm_copy_choice_now();
-    if (FASTMM_LIKELY(n < READ(choice->copy_plain_end)))
-        return READ(choice->vector)->move(dst, src, n);
+    if (FASTMM_LIKELY(n < READ(fastmm_copy_fast.copy_plain_end)))
+        return READ(fastmm_copy_fast.vector.move)(dst, src, n);
     return move_routed(dst, src, n);
 }
 
 void *fastmm_fill_large(void *dst, int value, size_t n)
 {
-    const struct fastmm_copy_choice *choice = fastmm_copy_choice_now();
-    if (FASTMM_LIKELY(n < READ(choice->fill_plain_end)))
-        return READ(choice->vector)->fill(dst, value, n);
+    if (FASTMM_LIKELY(n < READ(fastmm_copy_fast.fill_plain_end)))
+        return READ(fastmm_copy_fast.vector.fill)(dst, value, n);
     return fill_routed(dst, value, n);
 }
 
@@ -84,11 +81,6 @@ void *fastmm_fill_call(void *dst, int value, size_t n)
 void *fastmm_copy_masked_call(void *dst, const void *src, size_t n)
 {
     return fastmm_copy_masked(dst, src, n);
-}
-
-void *fastmm_clear_masked_call(void *dst, size_t n)
-{
-    return fastmm_clear_masked(dst, n);
 }
 
 /* ---- Pages ---------------------------------------------------------------------------------- */

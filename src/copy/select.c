@@ -2,7 +2,8 @@
 /*
  * The choice of routes: made once, at the first call that needs it, from any context.
  *
- * The choice is reached by one pointer. The default is written by whoever comes first, perhaps by
+ * The choice is reached by one pointer, and what every call needs is copied to a fixed address
+ * afterwards. The default is written by whoever comes first, perhaps by
  * several at once or by a signal handler on top of a thread that had begun: all write the same
  * values by plain atomic stores, and the first to publish the pointer wins. Settings of the user
  * are written to the buffer that isn't in force and published after; a reader that still holds the
@@ -13,29 +14,28 @@
 
 #include <stddef.h>
 
+struct fastmm_copy_fast fastmm_copy_fast;
 uint32_t fastmm_copy_level = FASTMM_COPY_LEVEL_UNKNOWN;
 
-static const struct fastmm_copy_choice unmade;
 static struct fastmm_copy_choice by_default;
 static struct fastmm_copy_choice by_user[2];
-
-const struct fastmm_copy_choice *fastmm_copy_choice = &unmade;
+static const struct fastmm_copy_choice *in_force; /* NULL: nobody has asked yet */
 
 typedef uint64_t word __attribute__((may_alias));
 
-#define CHOICE_WORDS (sizeof(struct fastmm_copy_choice) / sizeof(word))
 _Static_assert(sizeof(struct fastmm_copy_choice) % sizeof(word) == 0, "copied word by word");
 
-static void store_choice(struct fastmm_copy_choice *to, const struct fastmm_copy_choice *from)
+/* Both may be read or written by others meanwhile. */
+static void copy_words(void *to, const void *from, size_t bytes)
 {
-    for (size_t i = 0; i < CHOICE_WORDS; i++)
-        __atomic_store_n((word *)to + i, ((const word *)from)[i], __ATOMIC_RELAXED);
+    for (size_t i = 0; i < bytes / sizeof(word); i++)
+        __atomic_store_n((word *)to + i, __atomic_load_n((const word *)from + i, __ATOMIC_RELAXED),
+                         __ATOMIC_RELAXED);
 }
 
-static void load_choice(struct fastmm_copy_choice *to, const struct fastmm_copy_choice *from)
+static const struct fastmm_copy_choice *now_in_force(void)
 {
-    for (size_t i = 0; i < CHOICE_WORDS; i++)
-        ((word *)to)[i] = __atomic_load_n((const word *)from + i, __ATOMIC_RELAXED);
+    return __atomic_load_n(&in_force, __ATOMIC_SEQ_CST);
 }
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -50,55 +50,55 @@ static int choose(const struct fastmm_copy_settings *settings, struct fastmm_cop
     if (error)
         return error;
     const struct fastmm_copy_plan *plan = &choice->plan;
-    choice->vector = fastmm_copy_impl_ops(plan->vector);
-    choice->copy_plain_end = smaller(plan->copy.rep_min.bytes, plan->copy.stream_min.bytes);
-    choice->fill_plain_end = smaller(plan->fill.rep_min.bytes, plan->fill.stream_min.bytes);
+    choice->fast.vector = *fastmm_copy_impl_ops(plan->vector);
+    choice->fast.copy_plain_end = smaller(plan->copy.rep_min.bytes, plan->copy.stream_min.bytes);
+    choice->fast.fill_plain_end = smaller(plan->fill.rep_min.bytes, plan->fill.stream_min.bytes);
     return 0;
 }
 
-/* Whoever publishes last must leave the level of the choice that is in force. */
-static void publish_level(void)
+/* Whoever publishes last must leave what belongs to the choice in force. */
+static void publish(void)
 {
-    const struct fastmm_copy_choice *now;
+    const struct fastmm_copy_choice *choice;
     do {
-        now = fastmm_copy_choice_now();
+        choice = now_in_force();
+        copy_words(&fastmm_copy_fast, &choice->fast, sizeof(fastmm_copy_fast));
         __atomic_store_n(&fastmm_copy_level,
-                         __atomic_load_n(&now->plan.inline_level, __ATOMIC_RELAXED),
+                         __atomic_load_n(&choice->plan.inline_level, __ATOMIC_RELAXED),
                          __ATOMIC_SEQ_CST);
-    } while (now != __atomic_load_n(&fastmm_copy_choice, __ATOMIC_SEQ_CST));
+    } while (choice != now_in_force());
 }
 
 const struct fastmm_copy_choice *fastmm_copy_choice_made(void)
 {
-    const struct fastmm_copy_choice *now = fastmm_copy_choice_now();
-    if (FASTMM_LIKELY(now != &unmade))
-        return now;
-    struct fastmm_copy_choice choice = {0};
-    choose(NULL, &choice, NULL); /* the defaults are never refused */
-    store_choice(&by_default, &choice);
-    if (__atomic_compare_exchange_n(&fastmm_copy_choice, &now, &by_default, 0, __ATOMIC_SEQ_CST,
-                                    __ATOMIC_ACQUIRE))
-        publish_level();
-    return fastmm_copy_choice_now();
+    const struct fastmm_copy_choice *choice = now_in_force();
+    if (FASTMM_LIKELY(choice != NULL))
+        return choice;
+    struct fastmm_copy_choice made = {0};
+    choose(NULL, &made, NULL); /* the defaults are never refused */
+    copy_words(&by_default, &made, sizeof(made));
+    if (__atomic_compare_exchange_n(&in_force, &choice, &by_default, 0, __ATOMIC_SEQ_CST,
+                                    __ATOMIC_SEQ_CST))
+        publish();
+    return now_in_force();
 }
 
 int fastmm_copy_configure(const struct fastmm_copy_settings *settings, const char **reason)
 {
-    struct fastmm_copy_choice choice = {0};
-    int error = choose(settings, &choice, reason);
+    struct fastmm_copy_choice made = {0};
+    int error = choose(settings, &made, reason);
     if (error)
         return error;
-    struct fastmm_copy_choice *buffer =
-        fastmm_copy_choice_now() == &by_user[0] ? &by_user[1] : &by_user[0];
-    store_choice(buffer, &choice);
-    __atomic_store_n(&fastmm_copy_choice, buffer, __ATOMIC_SEQ_CST);
-    publish_level();
+    struct fastmm_copy_choice *buffer = now_in_force() == &by_user[0] ? &by_user[1] : &by_user[0];
+    copy_words(buffer, &made, sizeof(made));
+    __atomic_store_n(&in_force, buffer, __ATOMIC_SEQ_CST);
+    publish();
     return 0;
 }
 
 void fastmm_copy_plan_get(struct fastmm_copy_plan *plan)
 {
     struct fastmm_copy_choice choice;
-    load_choice(&choice, fastmm_copy_choice_made());
+    copy_words(&choice, fastmm_copy_choice_made(), sizeof(choice));
     *plan = choice.plan;
 }

@@ -6,26 +6,27 @@
 #include "copy/impl.h"
 
 /*
- * What a call needs, in the order of need. Below `*_plain_end` bytes the route is `vector` whatever
- * the addresses are. Until the CPU has been looked at, those are 0, so that every call beyond the
- * inline sizes comes to ask.
+ * What a call needs. Below `*_plain_end` bytes the route is `vector` whatever the addresses are.
  */
-struct fastmm_copy_choice {
+struct fastmm_copy_fast {
     uint64_t copy_plain_end;
     uint64_t fill_plain_end;
-    const struct fastmm_copy_ops *vector;
+    struct fastmm_copy_ops vector;
+};
+
+struct fastmm_copy_choice {
+    struct fastmm_copy_fast fast;
     struct fastmm_copy_plan plan;
 };
 
-extern const struct fastmm_copy_choice *fastmm_copy_choice;
+/*
+ * A copy of what is in force, at a fixed address to spare each call two loads. Until the CPU has
+ * been looked at, nothing is below its ends, so that every call beyond the inline sizes comes to
+ * ask. Read each field atomically.
+ */
+extern struct fastmm_copy_fast fastmm_copy_fast __attribute__((visibility("hidden")));
 
-/* The choice in force, whether made or not. Its fields are read atomically. */
-static inline const struct fastmm_copy_choice *fastmm_copy_choice_now(void)
-{
-    return __atomic_load_n(&fastmm_copy_choice, __ATOMIC_ACQUIRE);
-}
-
-/* The choice in force, made if need be. */
+/* The choice in force, made if need be. Its fields are read atomically. */
 const struct fastmm_copy_choice *fastmm_copy_choice_made(void);
 
 #endif

@@ -4,10 +4,11 @@
  * sse2.c, avx2.c and avx512.c differ in nothing else.
  *
  * A copy is composed from blocks. Up to 64 bytes: the inline body. Up to 4 vectors: four that
- * overlap as the size demands, without a branch on it. Up to 8: four from each end. Above: a loop
- * of 4 over aligned destinations, with the unaligned ends loaded before the first store and stored
- * after the last, which makes both directions right for overlapping blocks too. Copy and move are
- * therefore one function.
+ * overlap as the size demands, without a branch on it. Above: a loop of blocks over aligned
+ * destinations, with the unaligned ends loaded before the first store and stored after the last,
+ * which makes both directions right for overlapping blocks too. Copy and move are therefore one
+ * function. A block is 4 vectors, or 2 of the widest: what the last one writes twice costs more
+ * than a branch in ten.
  */
 #ifndef FASTMM_SRC_COPY_VECTOR_H
 #define FASTMM_SRC_COPY_VECTOR_H
@@ -18,34 +19,54 @@ typedef uint64_t vec __attribute__((vector_size(VECTOR_BYTES), aligned(1), may_a
 typedef uint64_t vec_aligned
     __attribute__((vector_size(VECTOR_BYTES), aligned(VECTOR_BYTES), may_alias));
 
-struct vec4 {
-    vec a, b, c, d;
+#if VECTOR_BYTES == 64
+#    define BLOCK_VECTORS 2
+#else
+#    define BLOCK_VECTORS 4
+#endif
+#define BLOCK ((size_t)BLOCK_VECTORS * VECTOR_BYTES)
+
+struct block {
+    vec a, b;
+#if BLOCK_VECTORS == 4
+    vec c, d;
+#endif
 };
 
-#define VECTOR_STEP ((size_t)4 * VECTOR_BYTES)
-
-FASTMM_INLINE struct vec4 load4(const unsigned char *p)
+FASTMM_INLINE struct block load_block(const unsigned char *p)
 {
-    struct vec4 x = {*(const vec *)p, *(const vec *)(p + VECTOR_BYTES),
-                     *(const vec *)(p + 2 * VECTOR_BYTES), *(const vec *)(p + 3 * VECTOR_BYTES)};
+    struct block x;
+    x.a = *(const vec *)p;
+    x.b = *(const vec *)(p + VECTOR_BYTES);
+#if BLOCK_VECTORS == 4
+    x.c = *(const vec *)(p + 2 * VECTOR_BYTES);
+    x.d = *(const vec *)(p + 3 * VECTOR_BYTES);
+#endif
     return x;
 }
 
-FASTMM_INLINE void store4(unsigned char *p, struct vec4 x)
+FASTMM_INLINE void store_block(unsigned char *p, struct block x)
 {
     *(vec *)p = x.a;
     *(vec *)(p + VECTOR_BYTES) = x.b;
+#if BLOCK_VECTORS == 4
     *(vec *)(p + 2 * VECTOR_BYTES) = x.c;
     *(vec *)(p + 3 * VECTOR_BYTES) = x.d;
+#endif
 }
 
-FASTMM_INLINE void store4_aligned(unsigned char *p, struct vec4 x)
+FASTMM_INLINE void store_block_aligned(unsigned char *p, struct block x)
 {
     *(vec_aligned *)p = x.a;
     *(vec_aligned *)(p + VECTOR_BYTES) = x.b;
+#if BLOCK_VECTORS == 4
     *(vec_aligned *)(p + 2 * VECTOR_BYTES) = x.c;
     *(vec_aligned *)(p + 3 * VECTOR_BYTES) = x.d;
+#endif
 }
+
+/* The largest size of copy_upto4(), if it is larger than that of the inline body. */
+#define UPTO4 ((size_t)4 * VECTOR_BYTES)
 
 /* 1 to 4 vectors; `inner` moves the middle ones outward as the size grows. */
 FASTMM_INLINE void copy_upto4(unsigned char *d, const unsigned char *s, size_t n)
@@ -59,36 +80,36 @@ FASTMM_INLINE void copy_upto4(unsigned char *d, const unsigned char *s, size_t n
     *(vec *)(d + last) = e;
 }
 
-/* 4 to 8 vectors. */
-FASTMM_INLINE void copy_upto8(unsigned char *d, const unsigned char *s, size_t n)
+/* 1 to 2 blocks. */
+FASTMM_INLINE void copy_two_blocks(unsigned char *d, const unsigned char *s, size_t n)
 {
-    struct vec4 head = load4(s), tail = load4(s + n - VECTOR_STEP);
-    store4(d, head);
-    store4(d + n - VECTOR_STEP, tail);
+    struct block head = load_block(s), tail = load_block(s + n - BLOCK);
+    store_block(d, head);
+    store_block(d + n - BLOCK, tail);
 }
 
 static void copy_forward(unsigned char *d, const unsigned char *s, size_t n)
 {
-    unsigned char *end = d + n - VECTOR_STEP;
-    struct vec4 tail = load4(s + n - VECTOR_STEP);
+    unsigned char *end = d + n - BLOCK;
+    struct block tail = load_block(s + n - BLOCK);
     vec head = *(const vec *)s;
     size_t skip = VECTOR_BYTES - ((uintptr_t)d & (VECTOR_BYTES - 1));
     unsigned char *to = d + skip;
-    for (s += skip; to < end; to += VECTOR_STEP, s += VECTOR_STEP)
-        store4_aligned(to, load4(s));
-    store4(end, tail);
+    for (s += skip; to < end; to += BLOCK, s += BLOCK)
+        store_block_aligned(to, load_block(s));
+    store_block(end, tail);
     *(vec *)d = head;
 }
 
 static void copy_backward(unsigned char *d, const unsigned char *s, size_t n)
 {
-    struct vec4 head = load4(s);
+    struct block head = load_block(s);
     vec tail = *(const vec *)(s + n - VECTOR_BYTES);
     size_t left = n - ((((uintptr_t)d + n - 1) & (VECTOR_BYTES - 1)) + 1);
-    for (; left > VECTOR_STEP; left -= VECTOR_STEP)
-        store4_aligned(d + left - VECTOR_STEP, load4(s + left - VECTOR_STEP));
+    for (; left > BLOCK; left -= BLOCK)
+        store_block_aligned(d + left - BLOCK, load_block(s + left - BLOCK));
     *(vec *)(d + n - VECTOR_BYTES) = tail;
-    store4(d, head);
+    store_block(d, head);
 }
 
 static void *move(void *dst, const void *src, size_t n)
@@ -97,10 +118,10 @@ static void *move(void *dst, const void *src, size_t n)
     const unsigned char *s = (const unsigned char *)src;
     if (n <= 64)
         fastmm_copy_upto64(dst, src, n);
-    else if (VECTOR_STEP > 64 && n <= VECTOR_STEP)
+    else if (UPTO4 > 64 && n <= UPTO4)
         copy_upto4(d, s, n);
-    else if (n <= 2 * VECTOR_STEP)
-        copy_upto8(d, s, n);
+    else if (2 * BLOCK > UPTO4 && n <= 2 * BLOCK)
+        copy_two_blocks(d, s, n);
     else if (fastmm_copy_backward(dst, src, n))
         copy_backward(d, s, n);
     else
@@ -122,8 +143,16 @@ static void *fill(void *dst, int value, size_t n)
         return dst;
     }
     vec x = splat(value);
-    struct vec4 x4 = {x, x, x, x};
-    if (VECTOR_STEP > 64 && n <= VECTOR_STEP) {
+    struct block block = {
+        x,
+        x
+#if BLOCK_VECTORS == 4
+        ,
+        x,
+        x
+#endif
+    };
+    if (UPTO4 > 64 && n <= UPTO4) {
         size_t inner = (n >> 1) & (3 * VECTOR_BYTES), last = n - VECTOR_BYTES;
         *(vec *)d = x;
         *(vec *)(d + inner) = x;
@@ -131,12 +160,12 @@ static void *fill(void *dst, int value, size_t n)
         *(vec *)(d + last) = x;
         return dst;
     }
-    unsigned char *end = d + n - VECTOR_STEP;
+    unsigned char *end = d + n - BLOCK;
     *(vec *)d = x;
     for (unsigned char *to = d + VECTOR_BYTES - ((uintptr_t)d & (VECTOR_BYTES - 1)); to < end;
-         to += VECTOR_STEP)
-        store4_aligned(to, x4);
-    store4(end, x4);
+         to += BLOCK)
+        store_block_aligned(to, block);
+    store_block(end, block);
     return dst;
 }
 

@@ -51,13 +51,11 @@ CALL2(inline_move, fastmm_move)
 FILL(inline_fill, fastmm_fill)
 CLEAR(inline_clear, fastmm_clear)
 CALL2(masked_copy, fastmm_copy_masked)
-CLEAR(masked_clear, fastmm_clear_masked)
 CALL2(call_copy, fastmm_copy_call)
 CALL2(call_move, fastmm_move_call)
 FILL(call_fill, fastmm_fill_call)
 CLEAR(call_clear, fastmm_clear_call)
 CALL2(masked_call_copy, fastmm_copy_masked_call)
-CLEAR(masked_call_clear, fastmm_clear_masked_call)
 CALL2(large_copy, fastmm_copy_large)
 CALL2(large_move, fastmm_move_large)
 FILL(large_fill, fastmm_fill_large)
@@ -79,10 +77,10 @@ const struct way ways[] = {
     {"stream", stream_copy, stream_move, stream_fill, 0, FASTMM_COPY_STREAM},
     {"inline", inline_copy, inline_move, inline_fill, 0, -1},
     {"inline_clear", NULL, NULL, inline_clear, 1, -1},
-    {"masked", masked_copy, NULL, masked_clear, 1, -1},
+    {"masked", masked_copy, NULL, NULL, 0, -1},
     {"call", call_copy, call_move, call_fill, 0, -1},
     {"call_clear", NULL, NULL, call_clear, 1, -1},
-    {"masked_call", masked_call_copy, NULL, masked_call_clear, 1, -1},
+    {"masked_call", masked_call_copy, NULL, NULL, 0, -1},
     {"large", large_copy, large_move, large_fill, 0, -1},
     {"streaming", streaming_copy, NULL, streaming_clear, 1, -1},
     {"huge_clear", NULL, NULL, huge_clear, 1, -1},

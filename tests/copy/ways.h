@@ -12,7 +12,7 @@
 struct way {
     const char *name;
     void (*copy)(void *dst, const void *src, size_t n);
-    void (*move)(void *dst, const void *src, size_t n); /* NULL: has none of its own */
+    void (*move)(void *dst, const void *src, size_t n); /* NULL, as the others: has none */
     void (*fill)(void *dst, int value, size_t n);
     int only_zero; /* 1: fill takes no value but 0 */
     int impl;      /* enum fastmm_copy_impl that this CPU must be able to run, or -1 */

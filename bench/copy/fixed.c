@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* One size over and over, hot: what a predictable size costs, and the throughput of large ones. */
+#include "copy/cases.h"
+
+#include "copy/setup.h"
+
+#include <fastmm/copy.h>
+
+static const int64_t small[] = {1,  2,  3,  4,  7,  8,  12, 15, 16,  24,  31,
+                                32, 33, 48, 63, 64, 65, 80, 96, 112, 127, 128};
+static const int64_t medium[] = {192, 256, 320, 384, 512, 768, 1024, 1536, 2048, 2112};
+static const int64_t pages[] = {4096, 8192, 16384, 32768, 65536};
+static const int64_t reload[] = {8, 12, 16, 24, 32, 48, 64};
+
+#define COUNT(x) (sizeof(x) / sizeof(x[0]))
+
+/* Not aliased: half a page apart. */
+#define APART 2048
+
+static const struct copy_rival *const everybody[] = {&copy_fastmm, &copy_libc, &copy_rep_movsb,
+                                                     &copy_vector_loop};
+
+static void add_sizes(const struct copy_rival *rival, const int64_t *sizes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct bench_case c = copy_case(rival, sizes[i], APART, rival->copy_fixed);
+        bench_add(&c, "copy/fixed/%s/size:%d", rival->name, (int)sizes[i]);
+        c.loop = rival->clear_fixed;
+        if (c.loop)
+            bench_add(&c, "copy/clear_fixed/%s/size:%d", rival->name, (int)sizes[i]);
+    }
+}
+
+static void add_mixed(const struct copy_rival *rival)
+{
+    for (size_t i = 0; i < COUNT(medium); i++) {
+        struct bench_case c = copy_case(rival, medium[i], 0, rival->copy_list);
+        c.setup = copy_setup_mixed;
+        bench_add(&c, "copy/mixed/%s/size:%d", rival->name, (int)medium[i]);
+    }
+}
+
+static void add_reload(const struct copy_rival *rival)
+{
+    for (size_t i = 0; i < COUNT(reload); i++) {
+        struct bench_case c = copy_case(rival, reload[i], APART, rival->copy_reload);
+        bench_add(&c, "copy/reload/%s/size:%d", rival->name, (int)reload[i]);
+    }
+}
+
+void copy_add_fixed(void)
+{
+    for (size_t i = 0; i < COUNT(everybody); i++) {
+        add_sizes(everybody[i], small, COUNT(small));
+        add_sizes(everybody[i], pages, COUNT(pages));
+        add_mixed(everybody[i]);
+        add_reload(everybody[i]);
+    }
+    /* Beside them, for whoever wonders what the masked variant costs a reader. */
+    for (size_t i = 0; i < COUNT(reload); i++) {
+        struct bench_case c =
+            copy_case(&copy_fastmm_masked, reload[i], APART, copy_fastmm_masked.copy_reload);
+        bench_add(&c, "copy/reload/fastmm_masked/size:%d", (int)reload[i]);
+    }
+}
