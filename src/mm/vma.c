@@ -103,6 +103,8 @@ void fastmm_vma_remove(struct fastmm_mm *mm, size_t first, size_t count)
             mm->machine->pfn_reservations--;
         fastmm_arena_free(&mm->machine->arena, vma, sizeof(*vma));
     }
+    if (!count) /* there may be no array yet, and memmove() wants one */
+        return;
     mm->vma_count -= count;
     memmove(mm->vmas + first, mm->vmas + first + count,
             (mm->vma_count - first) * sizeof(struct fastmm_vma *));
