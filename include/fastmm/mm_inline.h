@@ -32,10 +32,11 @@
 #define FASTMM_SET_WRITE      (1u << 0) /* a write: dirty, and RW if the mapping is writable */
 #define FASTMM_SET_ORIG_VALID (1u << 1) /* `orig` is the entry that the fault found */
 
-#define fastmm_normal_page_call         FASTMM_EPOCH_NAME(fastmm_normal_page_call, 1)
-#define fastmm_bad_page                 FASTMM_EPOCH_NAME(fastmm_bad_page, 1)
-#define fastmm_set_range_call           FASTMM_EPOCH_NAME(fastmm_set_range_call, 1)
-#define fastmm_set_range_gate_last_call FASTMM_EPOCH_NAME(fastmm_set_range_gate_last_call, 1)
+#define fastmm_normal_page_call FASTMM_EPOCH_NAME(fastmm_normal_page_call, FASTMM_MM_EPOCH)
+#define fastmm_bad_page         FASTMM_EPOCH_NAME(fastmm_bad_page, FASTMM_MM_EPOCH)
+#define fastmm_set_range_call   FASTMM_EPOCH_NAME(fastmm_set_range_call, FASTMM_MM_EPOCH)
+#define fastmm_set_range_gate_last_call \
+    FASTMM_EPOCH_NAME(fastmm_set_range_gate_last_call, FASTMM_MM_EPOCH)
 
 FASTMM_BEGIN_DECLS
 

@@ -28,7 +28,41 @@ static int counter(void)
     return check(err == 0 && sum == 4 && fastmm_counter_destroy(&hits) == 0, "counter");
 }
 
+static int copy(void)
+{
+    unsigned char from[300], to[301];
+    fastmm_fill(from, 7, sizeof(from));
+    fastmm_clear(to, sizeof(to));
+    fastmm_copy(to, from, sizeof(from));
+    fastmm_move_call(to + 1, to, 3);
+    return check(to[0] == 7 && to[299] == 7 && to[300] == 0, "copy");
+}
+
+static int walker(void)
+{
+    struct fastmm_machine_config config = {64, 0, false, NULL, NULL, NULL};
+    struct fastmm_map map = {0x10000, 0x12000, FASTMM_VM_READ | FASTMM_VM_WRITE, NULL, 0};
+    struct fastmm_machine *machine;
+    struct fastmm_mm *mm;
+    fastmm_pte_t pte;
+    int64_t rss[FASTMM_RSS_COUNTERS];
+
+    if (fastmm_machine_create(&config, &machine) || fastmm_mm_create(machine, &mm))
+        return check(0, "walker: a machine and an address space");
+    int err = fastmm_mm_map(mm, &map);
+    err |= fastmm_mm_fault(mm, 0x11000, FASTMM_WRITE);
+    err |= fastmm_mm_lookup(mm, 0x11000, &pte);
+    if (err)
+        return check(0, "walker: a mapped and faulted page");
+    uint64_t frame = fastmm_normal_page(fastmm_machine_frames(machine), fastmm_mm_find(mm, 0x11000),
+                                        0x11000, pte);
+    fastmm_mm_rss(mm, rss);
+    int ok = frame == fastmm_pte_pfn(pte) && rss[FASTMM_RSS_ANON] == 1;
+    ok &= fastmm_mm_destroy(mm, NULL) == 0 && fastmm_machine_destroy(machine) == 0;
+    return check(ok, "walker");
+}
+
 int main(void)
 {
-    return version() + counter();
+    return version() + counter() + copy() + walker();
 }
