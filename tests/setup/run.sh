@@ -27,8 +27,10 @@ mv "$bin/awk" "$bin/plain-awk"
 printf '#!/bin/sh\n' >"$bin/true"
 chmod +x "$bin/true"
 
-# stub NAME BODY: a command that writes down its call, then runs BODY.
+# stub NAME BODY: a command that writes down its call, then runs BODY. What stood there is removed
+# first: written through, a link would change the machine's own tool.
 stub() {
+    rm -f "$bin/$1"
     printf '#!/bin/sh\necho "%s $*" >>"%s"\n%s\n' "$1" "$log" "$2" >"$bin/$1"
     chmod +x "$bin/$1"
 }
@@ -183,7 +185,6 @@ case_old_package_lists() {
 
 case_lists_locked() {
     machine apt root
-    rm "$bin/sleep"
     stub sleep 'exit 0'
     stub apt-cache 'exit 100'
     stub apt-get "case \" \$* \" in
