@@ -43,7 +43,11 @@ struct bench_case {
 
     /* Untimed, once, in the first thread. 0, or what bench_skip() returned. May be NULL. */
     int (*setup)(struct bench *b);
-    /* The timed batch, in each thread: `iterations` repetitions, nothing else. */
+    /*
+     * The timed batch, in each thread: `iterations` repetitions, nothing else. With threads a batch
+     * is done in many small calls, and the first thread to end it stops the others, so that no
+     * thread is measured alone: a thread must not wait for another one's iterations.
+     */
     void (*loop)(struct bench *b, uint64_t iterations);
     /*
      * Instead of loop, for work that must be undone between repetitions: does them and returns

@@ -9,7 +9,8 @@
 
 #include <stdbool.h>
 
-enum { BUDGET_MIN_BLOCKS = 20, BUDGET_MAX_BLOCKS = 200 };
+/* In one round, that is, in one process. */
+enum { BUDGET_MIN_BLOCKS = 20, BUDGET_MAX_BLOCKS = 40 };
 
 struct budget_blocks {
     unsigned blocks; /* BUDGET_MIN_BLOCKS to BUDGET_MAX_BLOCKS */

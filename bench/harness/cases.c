@@ -5,6 +5,7 @@
 #include "pool.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,60 +166,94 @@ void instance_close(struct instance *instance)
     free(instance);
 }
 
+struct span {
+    uint64_t start, end;
+    uint64_t waited; /* ns without a CPU */
+    uint64_t done;   /* iterations */
+};
+
 struct threaded_batch {
     struct instance *instance;
     uint64_t iterations;
-    struct span {
-        uint64_t start, end;
-    } * span;
+    atomic_bool stop;
+    struct span *span;
 };
 
+/*
+ * A contended line is handed out unfairly, so equal work would leave the slower thread alone at the
+ * end, and uncontended. The first to be done stops the others instead, at the end of a small part.
+ */
 static void run_thread(void *context, unsigned thread)
 {
+    enum { PARTS = 64 };
     struct threaded_batch *batch = context;
     struct bench *b = &batch->instance->bench[thread];
-    uint64_t start = bench_now();
-    b->spec->loop(b, batch->iterations);
+    uint64_t part = (batch->iterations + PARTS - 1) / PARTS, left = batch->iterations;
+    uint64_t waited = pool_waited(), start = bench_now();
+    while (left && !atomic_load_explicit(&batch->stop, memory_order_relaxed)) {
+        uint64_t next = part < left ? part : left;
+        b->spec->loop(b, next);
+        left -= next;
+    }
+    atomic_store_explicit(&batch->stop, true, memory_order_relaxed);
     uint64_t end = bench_now();
-    batch->span[thread] = (struct span){start, end};
+    batch->span[thread] =
+        (struct span){start, end, pool_waited() - waited, batch->iterations - left};
 }
 
-static struct batch run_threads(struct instance *instance, uint64_t iterations)
+static struct batch sum_up(const struct span *span, unsigned threads, uint64_t iterations)
 {
-    struct threaded_batch batch = {instance, iterations,
-                                   need(calloc(instance->threads, sizeof(struct span)))};
-    pool_run(instance->threads, run_thread, &batch);
-
-    struct span outer = batch.span[0], inner = batch.span[0];
-    for (unsigned t = 1; t < instance->threads; t++) {
-        struct span s = batch.span[t];
+    struct span outer = span[0], inner = span[0];
+    double rate = 0, apart = 0; /* iterations of all threads per ns; ns that any one was missing */
+    for (unsigned t = 0; t < threads; t++) {
+        struct span s = span[t];
         outer.start = s.start < outer.start ? s.start : outer.start;
         outer.end = s.end > outer.end ? s.end : outer.end;
         inner.start = s.start > inner.start ? s.start : inner.start;
         inner.end = s.end < inner.end ? s.end : inner.end;
+        apart += (double)s.waited;
+        rate += s.end > s.start ? (double)s.done / (double)(s.end - s.start) : 0;
     }
-    free(batch.span);
     double wall = (double)(outer.end - outer.start);
-    double together = inner.end > inner.start ? (double)(inner.end - inner.start) : 0;
-    return (struct batch){.ns = wall, .wall = wall, .overlap = wall > 0 ? together / wall : 1};
+    double together = (double)inner.end - (double)inner.start - apart;
+    if (together < 0)
+        together = 0;
+    return (struct batch){.ns = rate > 0 ? threads * (double)iterations / rate : wall,
+                          .wall = wall,
+                          .overlap = wall > 0 ? together / wall : 1};
+}
+
+static struct batch run_threads(struct instance *instance, uint64_t iterations)
+{
+    struct threaded_batch batch = {.instance = instance,
+                                   .iterations = iterations,
+                                   .span = need(calloc(instance->threads, sizeof(struct span)))};
+    pool_run(instance->threads, run_thread, &batch);
+    struct batch result = sum_up(batch.span, instance->threads, iterations);
+    free(batch.span);
+    return result;
+}
+
+static struct batch run_alone(struct bench *b, uint64_t iterations)
+{
+    struct batch batch = {0};
+    uint64_t waited = pool_waited(), start = bench_now();
+    if (b->spec->timed)
+        batch.ns = (double)b->spec->timed(b, iterations);
+    else
+        b->spec->loop(b, iterations);
+    batch.wall = (double)(bench_now() - start);
+    if (b->spec->loop)
+        batch.ns = batch.wall;
+    double running = batch.wall - (double)(pool_waited() - waited);
+    batch.overlap = running <= 0 ? 0 : batch.wall > 0 ? running / batch.wall : 1;
+    return batch;
 }
 
 struct batch instance_run(struct instance *instance, uint64_t iterations)
 {
-    struct bench *b = &instance->bench[0];
-    if (instance->threads > 1)
-        return run_threads(instance, iterations);
-
-    struct batch batch = {.overlap = 1};
-    uint64_t start = bench_now();
-    if (b->spec->timed) {
-        batch.ns = (double)b->spec->timed(b, iterations);
-        batch.wall = (double)(bench_now() - start);
-    } else {
-        b->spec->loop(b, iterations);
-        batch.wall = batch.ns = (double)(bench_now() - start);
-    }
-    return batch;
+    return instance->threads > 1 ? run_threads(instance, iterations)
+                                 : run_alone(&instance->bench[0], iterations);
 }
 
 double instance_items(const struct instance *instance)

@@ -40,11 +40,12 @@ struct instance {
     struct bench *bench; /* one for each thread */
 };
 
-/* One timed batch, the same number of iterations in each thread. */
+/* One timed batch. */
 struct batch {
-    double ns;      /* that count: wall time, or what timed() returned */
+    double ns;      /* that count: wall time, or what timed() returned. With threads: wall time that
+                     * the iterations would take in each, at the rate all of them together had. */
     double wall;    /* ns from the first start to the last end */
-    double overlap; /* share of `wall` in which all threads were running, 0 to 1 */
+    double overlap; /* share of `wall` in which, at least, all threads were running, 0 to 1 */
 };
 
 /*

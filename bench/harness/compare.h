@@ -4,7 +4,7 @@
  * knows nothing of goals. The driver starts one such process for each goal and talks to it over
  * pipes, a line for each request and answer, parts separated by tabs:
  *
- *   request   ours, rival, target seconds, limit in seconds
+ *   request   ours, rival, target seconds, limit in seconds, round (odd: the rival is set up first)
  *   answers   "block", order, ns per item of ours, of the rival, overlap   (each block)
  *             "end"                              the pair is measured
  *             "skip", reason                     the pair can't be measured here

@@ -2,6 +2,7 @@
 #include "measure.h"
 
 #include "budget.h"
+#include "names.h"
 #include "progress.h"
 #include "table.h"
 #include "worker.h"
@@ -17,16 +18,21 @@
  */
 static const double run_seconds = 350;
 static const double shared_seconds = 330;
-/* More time than this makes a pair no better: BUDGET_MAX_BLOCKS batches are done before. */
-static const double pair_seconds = 3, full_pair_seconds = 6;
 /* No pair may take more of what is left than this. */
 static const double most_of_rest = 0.25;
-static const double full_limit = 3600;
+/* In the full run: what a pair should and may take. */
+static const double full_seconds = 6, full_limit = 3600;
+/* Threads need longer batches (compare.c), so their pairs get a larger share. */
+static const double threaded_weight = 4;
 
+/*
+ * Each pair is measured in several rounds, each in a process of its own: placement of code and data
+ * can make one case twice as fast as itself, and stays as it is for the life of a process.
+ */
+enum { ROUNDS = 5 };
 enum { WORST = 3 }; /* cells measured again */
 
 struct run {
-    struct measurement *measurement;
     struct progress progress;
     bool full;
     double weight, weight_left; /* pairs, and those to come; what is measured again included */
@@ -91,16 +97,23 @@ int measure_plan(struct measurement *out, const struct goals *goals, const char 
     return status;
 }
 
-/* Pairs of a goal, those that will be measured again included: as many as its worst cells may have.
- */
-static double weight(const struct plan *plan)
+static double cell_weight(const struct plan_cell *cell)
 {
-    unsigned most = 0;
-    for (unsigned c = 0; c < plan->count; c++)
-        if (plan->cells[c].rival_count > most)
-            most = plan->cells[c].rival_count;
-    unsigned again = plan->count < WORST ? plan->count : WORST;
-    return plan_pairs(plan) + again * most;
+    size_t length;
+    bool threaded = name_value(cell->ours, "threads", strlen("threads"), &length);
+    return cell->rival_count * (threaded ? threaded_weight : 1);
+}
+
+/* Of a goal; for the cells that will be measured again it supposes the heaviest ones. */
+static double goal_weight(const struct plan *plan)
+{
+    double weight = 0, most = 0;
+    for (unsigned c = 0; c < plan->count; c++) {
+        double cell = cell_weight(&plan->cells[c]);
+        weight += cell;
+        most = cell > most ? cell : most;
+    }
+    return weight + (plan->count < WORST ? plan->count : WORST) * most;
 }
 
 static double seconds_left(const struct run *run)
@@ -113,59 +126,114 @@ static double seconds_left(const struct run *run)
 static double estimate(const struct run *run)
 {
     double done = run->weight - run->weight_left;
-    double each = done > 0 ? progress_elapsed(&run->progress) / done : pair_seconds;
+    double each = done > 0 ? progress_elapsed(&run->progress) / done : 1;
     double expected = run->weight_left * each;
     return run->full || expected < seconds_left(run) ? expected : seconds_left(run);
 }
 
-static void measure_pair(struct run *run, struct worker *worker, const struct cell_score *cell,
-                         unsigned rival, struct pair_result *out)
+/* Seconds for all rounds of each pair of a cell. */
+static double pair_share(const struct run *run, const struct plan_cell *cell)
 {
-    double target = full_pair_seconds, limit = full_limit;
-    if (!run->full) {
-        target = budget_share(seconds_left(run), 1, run->weight_left);
-        limit = most_of_rest * (run_seconds - progress_elapsed(&run->progress));
-        if (target > pair_seconds)
-            target = pair_seconds;
-    }
-    run->weight_left--;
-    if (limit > 0) {
-        worker_compare(worker, cell->cell->ours, cell->cell->rivals[rival], target, limit, out);
-        return;
-    }
-    *out = (struct pair_result){.status = PAIR_SKIPPED};
-    snprintf(out->reason, sizeof(out->reason), "no time was left in the default run");
+    if (run->full)
+        return full_seconds;
+    double weight = cell_weight(cell) / cell->rival_count;
+    return budget_share(seconds_left(run), weight, run->weight_left);
 }
 
-/* Measures all pairs of a cell in the worker; false when the worker broke. */
-static bool measure_cell(struct run *run, struct worker *worker, struct cell_score *cell)
+static double pair_limit(const struct run *run)
 {
-    for (unsigned r = 0; r < cell->cell->rival_count; r++) {
-        free(cell->pairs[r].blocks);
-        measure_pair(run, worker, cell, r, &cell->pairs[r]);
-        if (cell->pairs[r].status == PAIR_BROKEN)
-            return false;
-    }
-    return true;
+    if (run->full)
+        return full_limit;
+    return most_of_rest * (run_seconds - progress_elapsed(&run->progress));
 }
 
-/* Measures the cells in a process of their own, up to the first that breaks it. */
-static void measure_cells(struct run *run, const struct measured_goal *planned,
-                          struct cell_score **cells, unsigned count, bool again)
+/* Whether a pair gets another round: the first always, the others while its share lasts. */
+static bool wants_round(const struct pair_result *pair, unsigned round, double share)
+{
+    if (round == 0)
+        return true;
+    return pair->status == PAIR_MEASURED && pair->seconds * (round + 1) / round <= share;
+}
+
+static void measure_pair(const struct run *run, struct worker *worker,
+                         const struct cell_score *cell, unsigned rival, unsigned round,
+                         double share)
+{
+    struct pair_result *pair = &cell->pairs[rival];
+    double start = progress_elapsed(&run->progress);
+    struct worker_request request = {.ours = cell->cell->ours,
+                                     .rival = cell->cell->rivals[rival],
+                                     .target = share / ROUNDS,
+                                     .limit = pair_limit(run),
+                                     .round = round};
+    if (request.limit > 0) {
+        worker_compare(worker, &request, pair);
+    } else {
+        pair->status = PAIR_SKIPPED;
+        snprintf(pair->reason, sizeof(pair->reason), "no time was left in the default run");
+    }
+    /* What was measured before counts, whatever keeps a later round from being so. */
+    if (round && pair->status == PAIR_SKIPPED)
+        pair->status = PAIR_MEASURED;
+    pair->seconds += progress_elapsed(&run->progress) - start;
+}
+
+/* One round of all cells, in a process of its own; false when that broke. */
+static bool measure_round(const struct run *run, const struct measured_goal *planned,
+                          struct cell_score **cells, unsigned count, unsigned round, bool again,
+                          const double *shares)
 {
     const struct goal *goal = planned->goal;
     struct worker *worker = need(worker_start(planned->path, goal->single));
     bool alive = true;
     for (unsigned c = 0; c < count && alive; c++) {
         progress_cell(&run->progress, goal->id, c + 1, count, again, estimate(run));
-        if (again) {
-            cells[c]->again = true;
-            cells[c]->first_ratio = cells[c]->ratio;
+        for (unsigned r = 0; r < cells[c]->cell->rival_count && alive; r++) {
+            if (wants_round(&cells[c]->pairs[r], round, shares[c]))
+                measure_pair(run, worker, cells[c], r, round, shares[c]);
+            alive = cells[c]->pairs[r].status != PAIR_BROKEN;
         }
-        alive = measure_cell(run, worker, cells[c]);
-        score_cell(cells[c]);
     }
     worker_stop(worker);
+    return alive;
+}
+
+static bool any_wants_round(struct cell_score **cells, unsigned count, unsigned round,
+                            const double *shares)
+{
+    for (unsigned c = 0; c < count; c++)
+        for (unsigned r = 0; r < cells[c]->cell->rival_count; r++)
+            if (wants_round(&cells[c]->pairs[r], round, shares[c]))
+                return true;
+    return false;
+}
+
+/* Measures the cells in as many rounds as their shares of the time hold, and scores them. */
+static void measure_cells(struct run *run, const struct measured_goal *planned,
+                          struct cell_score **cells, unsigned count, bool again)
+{
+    double *shares = need(calloc(count + 1, sizeof(*shares)));
+    for (unsigned c = 0; c < count; c++)
+        shares[c] = pair_share(run, cells[c]->cell);
+    bool alive = true;
+    for (unsigned round = 0; round < ROUNDS && alive; round++)
+        if (any_wants_round(cells, count, round, shares))
+            alive = measure_round(run, planned, cells, count, round, again, shares);
+    for (unsigned c = 0; c < count; c++) {
+        run->weight_left -= cell_weight(cells[c]->cell);
+        score_cell(cells[c]);
+    }
+    free(shares);
+}
+
+static void forget(struct cell_score *cell)
+{
+    cell->again = true;
+    cell->first_ratio = cell->ratio;
+    for (unsigned r = 0; r < cell->cell->rival_count; r++) {
+        free(cell->pairs[r].blocks);
+        cell->pairs[r] = (struct pair_result){0};
+    }
 }
 
 static void prepare_score(struct goal_score *score, const struct measured_goal *planned)
@@ -190,7 +258,7 @@ static void prepare_score(struct goal_score *score, const struct measured_goal *
 static void measure_goal(struct run *run, const struct measured_goal *planned,
                          struct goal_score *score)
 {
-    double weight_after = run->weight_left - weight(&planned->plan);
+    double weight_after = run->weight_left - goal_weight(&planned->plan);
     struct cell_score *worst[WORST], **cells = need(calloc(score->count + 1, sizeof(*cells)));
     for (unsigned c = 0; c < score->count; c++)
         cells[c] = &score->cells[c];
@@ -200,6 +268,8 @@ static void measure_goal(struct run *run, const struct measured_goal *planned,
     /* The least of many noisy figures is too low; only a fresh measurement of it counts. */
     unsigned count = score->measured ? score_worst(score, worst, WORST) : 0;
     if (count) {
+        for (unsigned c = 0; c < count; c++)
+            forget(worst[c]);
         measure_cells(run, planned, worst, count, true);
         score_goal(score);
     }
@@ -209,9 +279,9 @@ static void measure_goal(struct run *run, const struct measured_goal *planned,
 
 void measure_run(struct measurement *measurement, bool full)
 {
-    struct run run = {.measurement = measurement, .full = full};
+    struct run run = {.full = full};
     for (unsigned g = 0; g < measurement->count; g++)
-        run.weight_left += weight(&measurement->goals[g].plan);
+        run.weight_left += goal_weight(&measurement->goals[g].plan);
     run.weight = run.weight_left;
     progress_start(&run.progress, measurement->count);
     for (unsigned g = 0; g < measurement->count; g++) {

@@ -3,6 +3,7 @@
 
 #include "topology.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct {
     pthread_mutex_t lock;
@@ -110,4 +112,19 @@ void pool_run(unsigned threads, void (*job)(void *, unsigned), void *context)
     while (pool.running)
         pthread_cond_wait(&pool.done, &pool.lock);
     pthread_mutex_unlock(&pool.lock);
+}
+
+uint64_t pool_waited(void)
+{
+    /* Kept open: the file is the thread's that opened it, and each batch reads it twice. */
+    static _Thread_local int file = -1;
+    char text[128];
+    unsigned long long running, waiting;
+    if (file < 0)
+        file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? -1 : pread(file, text, sizeof(text) - 1, 0);
+    if (length <= 0)
+        return 0;
+    text[length] = '\0';
+    return sscanf(text, "%llu %llu", &running, &waiting) == 2 ? waiting : 0;
 }

@@ -7,6 +7,8 @@
 #ifndef FASTMM_BENCH_POOL_H
 #define FASTMM_BENCH_POOL_H
 
+#include <stdint.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -18,6 +20,12 @@ unsigned pool_cpus(void);
 
 /* Runs job(context, i) for i = 0 .. threads - 1 at the same time, i = 0 in the caller. */
 void pool_run(unsigned threads, void (*job)(void *context, unsigned thread), void *context);
+
+/*
+ * Nanoseconds for which the calling thread has so far been ready to run and had no CPU; 0 where the
+ * kernel doesn't tell. Two threads that began and ended together may have taken turns all the same.
+ */
+uint64_t pool_waited(void);
 
 #ifdef __cplusplus
 }

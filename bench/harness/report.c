@@ -98,7 +98,7 @@ static void json_pair(FILE *out, const struct plan_cell *cell, const struct pair
     fputs(", \"blocks\": [", out);
     for (unsigned i = 0; i < pair->count; i++) {
         const struct block *block = &pair->blocks[i];
-        fprintf(out, "%s[\"%s\", %.6g, %.6g, %.3f]", i ? ", " : "",
+        fprintf(out, "%s[%u, \"%s\", %.6g, %.6g, %.3f]", i ? ", " : "", block->round,
                 block->ours_first ? "ABBA" : "BAAB", block->ours, block->rival, block->overlap);
     }
     fputs("]}", out);
@@ -179,7 +179,8 @@ void report_json(FILE *out, const struct report *report)
 {
     fputs("{\n  \"format\": 1,\n", out);
     fputs("  \"ratio\": \"rival's time over ours: above 1 is ahead\",\n", out);
-    fputs("  \"block\": [\"order (A is ours)\", \"ours, ns per item\", \"rival, ns per item\", "
+    fputs("  \"block\": [\"round\", \"order (A is ours)\", \"ours, ns per item\", \"rival, ns per "
+          "item\", "
           "\"overlap of the threads\"],\n",
           out);
     fprintf(out, "  \"run\": \"%s\", \"seconds\": %.1f, \"bootstrap_seed\": %d,\n", report->run,

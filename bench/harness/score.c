@@ -25,17 +25,22 @@ static struct stats_cell stats_of(const struct cell_score *cell)
         if (pair->status != PAIR_MEASURED)
             continue;
         double *ratios = need(pair->count, sizeof(*ratios));
-        for (unsigned i = 0; i < pair->count; i++)
+        unsigned *rounds = need(pair->count, sizeof(*rounds));
+        for (unsigned i = 0; i < pair->count; i++) {
             ratios[i] = pair->blocks[i].rival / pair->blocks[i].ours;
-        blocks[r] = (struct stats_blocks){pair->count, ratios};
+            rounds[i] = pair->blocks[i].round;
+        }
+        blocks[r] = (struct stats_blocks){pair->count, ratios, rounds};
     }
     return (struct stats_cell){rivals, blocks};
 }
 
 static void stats_free(struct stats_cell *cell)
 {
-    for (unsigned r = 0; r < cell->rivals; r++)
+    for (unsigned r = 0; r < cell->rivals; r++) {
         free((void *)cell->rival[r].ratios);
+        free((void *)cell->rival[r].rounds);
+    }
     free((void *)cell->rival);
 }
 

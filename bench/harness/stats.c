@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { DRAWS = 1000 };
 
@@ -38,13 +39,37 @@ static uint64_t next_random(uint64_t *state)
     return z ^ (z >> 31);
 }
 
+/* Where each round starts; the end of the last one comes after. Returns the number of rounds. */
+static unsigned find_rounds(const struct stats_blocks *blocks, unsigned *start)
+{
+    unsigned rounds = 0;
+    for (unsigned i = 0; i < blocks->count; i++)
+        if (!i || (blocks->rounds && blocks->rounds[i] != blocks->rounds[i - 1] &&
+                   rounds < STATS_MAX_ROUNDS))
+            start[rounds++] = i;
+    start[rounds] = blocks->count;
+    return rounds;
+}
+
+/* Fills room with as many blocks as there are, drawn from rounds that are drawn themselves. */
+static void draw_blocks(const struct stats_blocks *blocks, double *room, uint64_t *random)
+{
+    unsigned start[STATS_MAX_ROUNDS + 1], rounds = find_rounds(blocks, start), drawn = 0;
+    for (unsigned r = 0; r < rounds; r++) {
+        uint64_t from = next_random(random) % rounds;
+        unsigned size = start[from + 1] - start[from];
+        for (unsigned i = start[r]; i < start[r + 1]; i++)
+            room[drawn++] = blocks->ratios[start[from] + next_random(random) % size];
+    }
+}
+
 /* Median of the blocks, or with a random state of as many drawn from them. */
 static double blocks_median(const struct stats_blocks *blocks, double *room, uint64_t *random)
 {
-    for (unsigned i = 0; i < blocks->count; i++) {
-        uint64_t from = random ? next_random(random) % blocks->count : i;
-        room[i] = blocks->ratios[from];
-    }
+    if (random)
+        draw_blocks(blocks, room, random);
+    else
+        memcpy(room, blocks->ratios, blocks->count * sizeof(*room));
     return stats_median(room, blocks->count);
 }
 

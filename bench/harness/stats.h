@@ -10,10 +10,14 @@
 
 #include <stdint.h>
 
-/* Block ratios against one rival. */
+/*
+ * Block ratios against one rival, round by round: blocks of one round share a process, and with it
+ * the placement of code and data, so they are more alike than blocks of different rounds.
+ */
 struct stats_blocks {
     unsigned count;
     const double *ratios;
+    const unsigned *rounds; /* the round of each block, rising; NULL when all are of one */
 };
 
 /* One cell: what was measured against each of its rivals. */
@@ -26,6 +30,8 @@ struct stats_interval {
     double low, high;
 };
 
+enum { STATS_MAX_ROUNDS = 16 };
+
 enum stats_verdict { STATS_AHEAD, STATS_EVEN, STATS_BEHIND, STATS_UNDECIDED };
 
 /* Sorts the values. 0 of none. */
@@ -36,9 +42,9 @@ double stats_geomean(const double *values, unsigned count);
 double stats_cell_ratio(const struct stats_cell *cell, unsigned *best);
 
 /*
- * 95 % interval of the geometric mean over the cells: the blocks of every pair are drawn anew, with
- * replacement, and the whole statistic, choice of the best rival included, is computed for each
- * draw. The same seed gives the same interval.
+ * 95 % interval of the geometric mean over the cells: for every pair rounds are drawn anew, with
+ * replacement, and blocks within them, and the whole statistic, choice of the best rival included,
+ * is computed for each draw. The same seed gives the same interval.
  */
 struct stats_interval stats_bootstrap(const struct stats_cell *cells, unsigned count,
                                       uint64_t seed);

@@ -72,11 +72,11 @@ static void against_text(const struct goal_score *score, char *out)
         snprintf(out, CELL, "best of %u", words);
 }
 
-/* What tells a cell from the others: its keys. */
+/* What tells a cell from the others: its keys, if it has any. */
 static const char *cell_text(const struct cell_score *cell)
 {
     const char *keys = name_keys(cell->cell->ours);
-    return *keys ? keys : "the only cell";
+    return *keys ? keys : cell->cell->ours;
 }
 
 static void fill_row(const struct goal_score *score, char row[COLUMNS][CELL])

@@ -111,9 +111,10 @@ static void give_up(struct pair_result *out, enum pair_status status, const char
 }
 
 /* Ends the child and says how it ended. */
-static void bury(struct worker *worker, struct pair_result *out, const char *ours,
-                 const char *rival)
+static void bury(struct worker *worker, const struct worker_request *request,
+                 struct pair_result *out)
 {
+    const char *ours = request->ours, *rival = request->rival;
     int status = 0;
     pid_t ended = waitpid(worker->pid, &status, WNOHANG);
     for (int tries = 0; ended == 0 && tries < 10; tries++) {
@@ -134,7 +135,7 @@ static void bury(struct worker *worker, struct pair_result *out, const char *our
     worker->pid = 0;
 }
 
-static bool add_block(struct pair_result *out, char *rest)
+static bool add_block(struct pair_result *out, unsigned round, char *rest)
 {
     char order[8];
     struct block block;
@@ -143,6 +144,7 @@ static bool add_block(struct pair_result *out, char *rest)
     if (!(block.ours > 0) || !(block.rival > 0))
         return false;
     block.ours_first = strcmp(order, "ABBA") == 0;
+    block.round = round;
     struct block *grown = realloc(out->blocks, (out->count + 1) * sizeof(*grown));
     if (!grown)
         return false;
@@ -152,11 +154,11 @@ static bool add_block(struct pair_result *out, char *rest)
 }
 
 /* Whether another answer follows. */
-static bool take_answer(char *line, struct pair_result *out)
+static bool take_answer(char *line, unsigned round, struct pair_result *out)
 {
     char *rest = line;
     const char *kind = strsep(&rest, "\t");
-    if (strcmp(kind, "block") == 0 && rest && add_block(out, rest))
+    if (strcmp(kind, "block") == 0 && rest && add_block(out, round, rest))
         return true;
     if (strcmp(kind, "end") == 0)
         out->status = PAIR_MEASURED;
@@ -170,18 +172,18 @@ static bool take_answer(char *line, struct pair_result *out)
     return false;
 }
 
-void worker_compare(struct worker *worker, const char *ours, const char *rival, double target,
-                    double limit, struct pair_result *out)
+void worker_compare(struct worker *worker, const struct worker_request *request,
+                    struct pair_result *out)
 {
-    *out = (struct pair_result){0};
     /* A dead child shows as the end of its output, below. */
-    dprintf(worker->to, "%s\t%s\t%.3f\t%.3f\n", ours, rival, target, limit);
+    dprintf(worker->to, "%s\t%s\t%.3f\t%.3f\t%u\n", request->ours, request->rival, request->target,
+            request->limit, request->round);
     for (bool more = true; more;) {
-        char *line = read_line(worker, limit + patience);
+        char *line = read_line(worker, request->limit + patience);
         if (line) {
-            more = take_answer(line, out);
+            more = take_answer(line, request->round, out);
         } else {
-            bury(worker, out, ours, rival);
+            bury(worker, request, out);
             more = false;
         }
     }

@@ -12,6 +12,7 @@ struct block {
     double ours, rival; /* ns per item */
     double overlap;     /* of the threads; 1 without */
     bool ours_first;    /* ABBA; else BAAB */
+    unsigned round;     /* of measuring, each in another process */
 };
 
 enum pair_status {
@@ -26,6 +27,7 @@ struct pair_result {
     char reason[320]; /* unless measured */
     struct block *blocks;
     unsigned count;
+    double seconds; /* that it took, set-up included */
 };
 
 /* The lines of `<path> --list`. On failure a negative errno, and `error` says what went wrong. */
@@ -33,10 +35,20 @@ int worker_list(const char *path, char ***names, unsigned *count, char *error, s
 
 /* NULL with errno when the child can't be started. */
 struct worker *worker_start(const char *path, bool single);
-/* `limit` is in seconds; a child that is silent for a minute longer is killed. After PAIR_BROKEN
- * only worker_stop() remains. The caller frees out->blocks. */
-void worker_compare(struct worker *worker, const char *ours, const char *rival, double target,
-                    double limit, struct pair_result *out);
+
+struct worker_request {
+    const char *ours, *rival;
+    double target, limit; /* seconds that it should and may take */
+    unsigned round;       /* odd: the rival is set up first */
+};
+
+/*
+ * Measures a pair and adds the blocks to *out, whose status is that of this round. A child that is
+ * silent for a minute longer than its limit is killed. After PAIR_BROKEN only worker_stop()
+ * remains. The caller frees out->blocks.
+ */
+void worker_compare(struct worker *worker, const struct worker_request *request,
+                    struct pair_result *out);
 void worker_stop(struct worker *worker);
 
 #endif

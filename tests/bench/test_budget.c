@@ -5,9 +5,9 @@
 
 START_TEST(blocks_fill_the_target)
 {
-    /* A block of 2 x (1 + 4) ms: 100 of them are a second. */
-    struct budget_blocks plan = budget_blocks(0.001, 0.004, 1, 60);
-    ck_assert_uint_eq(plan.blocks, 100);
+    /* A block of 2 x (1 + 4) ms: 30 of them are 0.3 s. */
+    struct budget_blocks plan = budget_blocks(0.001, 0.004, 0.305, 60);
+    ck_assert_uint_eq(plan.blocks, 30);
     ck_assert(plan.fits);
     ck_assert_double_eq_tol(plan.least, 0.2, 1e-12);
 }

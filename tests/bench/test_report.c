@@ -16,9 +16,9 @@
 /* Two goals, one of them skipped, with names that need escaping. */
 static const char *rivals[] = {"c/add/slow/size:1"};
 static struct plan_cell plan_cell = {"c/add/fastmm/size:1", rivals, 1};
-static struct block blocks[] = {{1, 2, 1, true}, {1, 2, 0.95, false}};
-static struct pair_result pair = {PAIR_MEASURED, "", blocks, 2};
-static struct pair_result no_pair = {PAIR_SKIPPED, HOSTILE, NULL, 0};
+static struct block blocks[] = {{1, 2, 1, true, 0}, {1, 2, 0.95, false, 1}};
+static struct pair_result pair = {PAIR_MEASURED, "", blocks, 2, 0.1};
+static struct pair_result no_pair = {PAIR_SKIPPED, HOSTILE, NULL, 0, 0};
 static struct cell_score cell = {
     .cell = &plan_cell, .pairs = &pair, .again = true, .first_ratio = 1.9};
 static struct cell_score no_cell = {.cell = &plan_cell, .pairs = &no_pair};
@@ -146,7 +146,7 @@ START_TEST(json_is_well_formed_and_holds_everything)
         "\"verdict\": \"ahead\"",
         "\"target\": \"missed\"",
         "\"ratio_before_measured_again\": 1.9",
-        "[\"ABBA\", 1, 2, 1.000], [\"BAAB\", 1, 2, 0.950]",
+        "[0, \"ABBA\", 1, 2, 1.000], [1, \"BAAB\", 1, 2, 0.950]",
         "\"ours_ns\": 1, \"rival_ns\": 2",
         "\"verdict\": \"skipped\"",
         "\"geomean\": null",

@@ -13,10 +13,11 @@ static const char *rivals[] = {"c/add/slow/size:1", "c/add/quick/size:1", "c/sum
 /* A pair in which each block took the rival `ratio` times as long as us. */
 static struct pair_result measured(double ratio)
 {
-    struct pair_result pair = {PAIR_MEASURED, "", calloc(BLOCKS, sizeof(struct block)), BLOCKS};
+    struct pair_result pair = {
+        .status = PAIR_MEASURED, .blocks = calloc(BLOCKS, sizeof(struct block)), .count = BLOCKS};
     ck_assert_ptr_nonnull(pair.blocks);
     for (unsigned i = 0; i < BLOCKS; i++)
-        pair.blocks[i] = (struct block){2, 2 * ratio, 1, i % 2 == 0};
+        pair.blocks[i] = (struct block){2, 2 * ratio, 1, i % 2 == 0, i * 3 / BLOCKS};
     return pair;
 }
 

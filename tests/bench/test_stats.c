@@ -34,7 +34,7 @@ END_TEST
 START_TEST(the_best_rival_counts)
 {
     double slow[] = {3, 3, 3}, fast[] = {2, 1.9, 2.1};
-    struct stats_blocks rivals[] = {{3, slow}, {0, NULL}, {3, fast}};
+    struct stats_blocks rivals[] = {{3, slow, NULL}, {0, NULL, NULL}, {3, fast, NULL}};
     unsigned best = 99;
     ck_assert_double_eq(stats_cell_ratio(&(struct stats_cell){3, rivals}, &best), 2);
     ck_assert_uint_eq(best, 2);
@@ -67,7 +67,7 @@ START_TEST(the_interval_covers_the_truth_as_often_as_it_says)
         struct stats_cell cells[2];
         for (unsigned c = 0; c < 2; c++) {
             make_blocks(blocks[c], 1.5, 0.1, &random);
-            rival[c] = (struct stats_blocks){BLOCKS, blocks[c]};
+            rival[c] = (struct stats_blocks){BLOCKS, blocks[c], NULL};
             cells[c] = (struct stats_cell){1, &rival[c]};
         }
         struct stats_interval interval = stats_bootstrap(cells, 2, test_random(&random));
@@ -84,7 +84,7 @@ START_TEST(the_same_seed_gives_the_same_interval)
     uint64_t random = test_seed();
     double blocks[BLOCKS];
     make_blocks(blocks, 2, 0.3, &random);
-    struct stats_blocks rival = {BLOCKS, blocks};
+    struct stats_blocks rival = {BLOCKS, blocks, NULL};
     struct stats_cell cell = {1, &rival};
     struct stats_interval a = stats_bootstrap(&cell, 1, 7), b = stats_bootstrap(&cell, 1, 7);
     ck_assert_double_eq(a.low, b.low);
@@ -98,10 +98,28 @@ START_TEST(the_interval_narrows_with_the_noise)
     double calm[BLOCKS], noisy[BLOCKS];
     make_blocks(calm, 1, 0.01, &random);
     make_blocks(noisy, 1, 0.5, &random);
-    struct stats_blocks rivals[] = {{BLOCKS, calm}, {BLOCKS, noisy}};
+    struct stats_blocks rivals[] = {{BLOCKS, calm, NULL}, {BLOCKS, noisy, NULL}};
     struct stats_interval a = stats_bootstrap(&(struct stats_cell){1, &rivals[0]}, 1, 1);
     struct stats_interval b = stats_bootstrap(&(struct stats_cell){1, &rivals[1]}, 1, 1);
     ck_assert_double_lt(a.high - a.low, b.high - b.low);
+}
+END_TEST
+
+START_TEST(one_odd_round_widens_the_interval_and_leaves_the_median)
+{
+    /* One process of five had a placement in which the rival takes twice as long. */
+    double ratios[BLOCKS];
+    unsigned rounds[BLOCKS], best;
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        rounds[i] = i * 5 / BLOCKS;
+        ratios[i] = rounds[i] == 3 ? 2 : 1 + 0.001 * (i % 3);
+    }
+    struct stats_blocks apart = {BLOCKS, ratios, rounds}, alike = {BLOCKS, ratios, NULL};
+    struct stats_cell by_round = {1, &apart}, by_block = {1, &alike};
+    ck_assert_double_lt(stats_cell_ratio(&by_round, &best), 1.01);
+    ck_assert_double_eq(stats_cell_ratio(&by_round, &best), stats_cell_ratio(&by_block, &best));
+    ck_assert_double_eq(stats_bootstrap(&by_round, 1, 1).high, 2);
+    ck_assert_double_lt(stats_bootstrap(&by_block, 1, 1).high, 1.01);
 }
 END_TEST
 
@@ -160,6 +178,7 @@ int main(void)
     tcase_add_test(tc, the_interval_covers_the_truth_as_often_as_it_says);
     tcase_add_test(tc, the_same_seed_gives_the_same_interval);
     tcase_add_test(tc, the_interval_narrows_with_the_noise);
+    tcase_add_test(tc, one_odd_round_widens_the_interval_and_leaves_the_median);
     tcase_add_test(tc, verdicts_follow_the_interval);
     tcase_add_test(tc, exchanging_the_sides_exchanges_the_verdict);
     suite_add_tcase(suite, tc);
