@@ -166,7 +166,8 @@ function(step_epoch)
     raise_epoch(${here}/other/include/${header})
   endforeach()
   run(${CMAKE_COMMAND} -S ${here}/other -B ${here}/build -G ${GENERATOR} -D CMAKE_C_COMPILER=${CC}
-    -D FASTMM_BUILD_TESTS=OFF -D FASTMM_BUILD_BENCH=OFF -D FASTMM_BUILD_TOOLS=OFF)
+    -D FASTMM_BUILD_TESTS=OFF -D FASTMM_BUILD_BENCH=OFF -D FASTMM_BUILD_TOOLS=OFF
+    -D FASTMM_BUILD_EXAMPLES=OFF)
   run(${CMAKE_COMMAND} --build ${here}/build --target fastmm_shared)
 
   run(${CC} -I${tree}/include ${main} -o ${here}/program -L${lib} -lfastmm)
