@@ -5,6 +5,9 @@
 extern const unsigned char redis_snapshot[];
 extern const size_t redis_snapshot_size;
 
+/* Nothing here takes a new page; the recorded frames must begin at a multiple of 512. */
+#define SPARE_FRAMES 1024
+
 static int swap_on(struct fastmm_machine *machine, const struct fastmm_snapshot_summary *sum)
 {
     int rc = 0;
@@ -23,8 +26,8 @@ int layout_redis(struct fastmm_machine **machine, struct fastmm_mm **mm,
     int rc = fastmm_snapshot_open(redis_snapshot, redis_snapshot_size, &sum, NULL, &cursor);
     if (rc)
         return rc;
-    struct fastmm_machine_config config = {.frames = 2 * fastmm_snapshot_frames_needed(&sum),
-                                           .levels = sum.levels};
+    struct fastmm_machine_config config = {
+        .frames = fastmm_snapshot_frames_needed(&sum) + SPARE_FRAMES, .levels = sum.levels};
     rc = fastmm_machine_create(&config, &made);
     if (rc)
         return rc;

@@ -31,7 +31,8 @@ static int open_scene(struct bench *b)
     const struct cell *cell = b->spec->config;
     struct scene *s = scene_open(&impls[b->spec->args[0]], cell->layout, cell->mib);
     if (!s)
-        return bench_skip(b, cell->mib ? "no memory for so many pages" : "no redis.snapshot");
+        return bench_skip(b, cell->mib ? "no memory for so many pages"
+                                       : "no memory for the recorded space");
     b->data = s;
     b->items = (double)s->slots;
     b->bytes = (double)s->slots * sizeof(fastmm_pte_t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "scene.h"
 
-#include "redis.h"
+#include "layout_redis.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +104,7 @@ static const struct {
 static int build(struct scene *s, const char *layout, uint64_t mib)
 {
     if (strcmp(layout, "redis") == 0)
-        return redis_load(&s->machine, &s->parent);
+        return layout_redis(&s->machine, &s->parent, NULL);
     struct builder b = {.pages = mib << 8};
     const struct fastmm_machine_config config = {.frames = b.pages + 1024};
     const struct fastmm_map map = {BASE, BASE + (mib << 20), RW, NULL, 0};
