@@ -83,17 +83,19 @@ FASTMM_INLINE uint64_t fastmm_normal_page(struct fastmm_frames *frames,
 
 /* --- Setter --------------------------------------------------------------------------------- */
 
-/* The entry for `pfn` after a fault, before any uffd-wp. */
+/* The entry for `pfn` after a fault, before any uffd-wp. Protections of mappings are never dirty.
+ */
 FASTMM_INLINE fastmm_pte_t fastmm_fault_entry(const struct fastmm_vma *vma, uint64_t pfn,
                                               unsigned flags)
 {
-    fastmm_pte_t pte = fastmm_pte_make(pfn, vma->page_prot);
+    uint64_t prot = vma->page_prot;
     if (flags & FASTMM_SET_WRITE) {
-        pte = fastmm_pte_mkdirty(pte);
-        if (vma->flags & FASTMM_VM_WRITE)
-            pte = fastmm_pte_mkwrite(pte);
+        if (FASTMM_LIKELY(vma->flags & FASTMM_VM_WRITE))
+            prot |= FASTMM_PTE_RW | FASTMM_PTE_DIRTY;
+        else
+            prot = fastmm_pte_mkdirty(prot);
     }
-    return pte;
+    return fastmm_pte_make(pfn, prot);
 }
 
 FASTMM_INLINE bool fastmm_orig_uffd_wp_gate_first(const struct fastmm_vma *vma, unsigned flags,
@@ -109,10 +111,21 @@ FASTMM_INLINE bool fastmm_orig_uffd_wp_gate_last(unsigned flags, fastmm_pte_t or
     return (flags & FASTMM_SET_ORIG_VALID) && (fastmm_marker_flags(orig) & FASTMM_MARKER_UFFD_WP);
 }
 
+/* Two entries that are stored at once. */
+typedef uint64_t fastmm_pte_pair __attribute__((vector_size(16), aligned(8), may_alias));
+
 FASTMM_INLINE void fastmm_store_range(fastmm_pte_t *ptes, fastmm_pte_t pte, size_t n)
 {
-    for (size_t i = 0; i < n; i++, pte = fastmm_pte_advance(pte, 1))
-        ptes[i] = pte;
+    /* An inverted frame number counts down. */
+    const uint64_t step =
+        pte & FASTMM_PTE_PRESENT ? FASTMM_PAGE_SIZE : UINT64_C(0) - FASTMM_PAGE_SIZE;
+    const fastmm_pte_pair steps = {2 * step, 2 * step};
+    fastmm_pte_pair pair = {pte, pte + step};
+    size_t i = 0;
+    for (; i + 2 <= n; i += 2, pair += steps)
+        *(fastmm_pte_pair *)(void *)(ptes + i) = pair;
+    if (i < n)
+        ptes[i] = pair[0];
 }
 
 /*
