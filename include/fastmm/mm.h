@@ -88,9 +88,16 @@ struct fastmm_frame_info {
 
 /* --- Machine -------------------------------------------------------------------------------- */
 
+/*
+ * Builds of the inner loops of fork, zap and scan. All of them do exactly the same; BEST takes the
+ * fastest that this CPU can run.
+ */
+enum fastmm_mm_impl { FASTMM_MM_BEST, FASTMM_MM_PLAIN, FASTMM_MM_AVX512 };
+
 struct fastmm_machine_config {
     uint64_t frames;     /* how many can be in use at a time: 1 .. 2^32 */
     unsigned levels;     /* of page tables: 4 or 5; 0 means 4 */
+    unsigned impl;       /* enum fastmm_mm_impl */
     bool no_huge_arenas; /* don't ask the system for huge pages under tables and frames */
     /*
      * Where memory comes from; NULL for mmap. `map` returns `bytes` (a multiple of 4096) of zeroed
@@ -103,7 +110,13 @@ struct fastmm_machine_config {
 
 FASTMM_BEGIN_DECLS
 
-/* Makes a machine. -EINVAL for a configuration out of its ranges, -ENOMEM. */
+/* The name of what a machine made with `impl` runs ("avx512"), or NULL if this CPU can't. */
+FASTMM_API const char *fastmm_mm_impl_name(enum fastmm_mm_impl impl);
+
+/*
+ * Makes a machine. -EINVAL for a configuration out of its ranges, -ENOTSUP for a build that this
+ * CPU can't run, -ENOMEM.
+ */
 FASTMM_API int fastmm_machine_create(const struct fastmm_machine_config *config,
                                      struct fastmm_machine **machine);
 

@@ -12,18 +12,10 @@
  * tracking bits end with a registration that isn't inherited.
  */
 #include "frame.h"
-#include "table.h"
+#include "span.h"
 #include "vma.h"
 
 #include <fastmm/mm_inline.h>
-
-struct copy {
-    struct fastmm_mm *parent, *child;
-    struct fastmm_frames *frames;
-    const struct fastmm_vma *from;
-    struct fastmm_vma *to;
-    bool cow, shared, keep_uffd_wp;
-};
 
 /* The child's entry for a page that both map from now on; the parent's changes with it. */
 static fastmm_pte_t share_entry(const struct copy *c, fastmm_pte_t *source)
@@ -92,8 +84,7 @@ static void copy_swp(const struct copy *c, fastmm_pte_t *source, fastmm_pte_t *t
     rss->by[FASTMM_RSS_SWAP]++;
 }
 
-/* What was copied before a failure is counted, so that tearing the child down balances. */
-static int copy_span(const struct copy *c, const struct table_span *span, fastmm_pte_t *target)
+int fastmm_copy_plain(const struct copy *c, const struct table_span *span, fastmm_pte_t *target)
 {
     struct rss_change rss = {{0}};
     int rc = 0;
@@ -110,11 +101,12 @@ static int copy_span(const struct copy *c, const struct table_span *span, fastmm
 
 static int copy_entries(const struct copy *c)
 {
+    const struct span_ops *ops = c->parent->machine->span_ops;
     struct table_walk walk = table_walk(c->parent, c->from->start, c->from->end);
     struct table_span span;
     while (fastmm_table_walk_next(&walk, &span)) {
         fastmm_pte_t *target = fastmm_table_make(c->child, span.addr);
-        int rc = target ? copy_span(c, &span, target) : -ENOMEM;
+        int rc = target ? ops->copy(c, &span, target) : -ENOMEM;
         if (rc)
             return rc;
     }

@@ -3,6 +3,7 @@
 #include "machine.h"
 
 #include "frame.h"
+#include "span.h"
 
 #include <errno.h>
 #include <string.h>
@@ -57,6 +58,11 @@ int fastmm_machine_create(const struct fastmm_machine_config *config,
         !config->map != !config->unmap)
         return -EINVAL;
 
+    int rc;
+    const struct span_ops *ops = fastmm_span_ops(config->impl, &rc);
+    if (!ops)
+        return rc;
+
     struct arena arena;
     fastmm_arena_open(&arena, config);
     struct fastmm_machine *made = fastmm_arena_zalloc(&arena, sizeof(*made));
@@ -64,6 +70,7 @@ int fastmm_machine_create(const struct fastmm_machine_config *config,
         return -ENOMEM;
     made->arena = arena;
     made->levels = levels;
+    made->span_ops = ops;
     made->user_end = fastmm_va_user_end(levels);
     made->frames.highest = FRAME_FIRST + config->frames - 1;
     made->next_fresh = FRAME_FIRST;

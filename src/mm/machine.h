@@ -16,11 +16,14 @@ struct swap_area {
     uint64_t slots;
 };
 
+struct span_ops;
+
 struct fastmm_machine {
     struct fastmm_frames frames;
     struct arena arena;
     unsigned levels;
     uint64_t user_end;
+    const struct span_ops *span_ops; /* chosen at creation: span.h */
 
     uint64_t free_head;  /* most recently freed frame, 0 for none; linked through the words */
     uint64_t next_fresh; /* frames from here on were never used */

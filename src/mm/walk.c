@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Looking without touching: single entries, runs of them, and statistics. */
-#include "table.h"
+#include "span.h"
 
 #include <errno.h>
 #include <string.h>
@@ -52,6 +52,14 @@ static void scan_entry(fastmm_pte_t pte, struct fastmm_scan *scan)
     }
 }
 
+void fastmm_scan_plain(const struct table_span *span, struct fastmm_scan *scan)
+{
+    struct fastmm_scan all = *scan; /* in registers */
+    for (unsigned i = 0; i < span->count; i++)
+        scan_entry(span->pte[i], &all);
+    *scan = all;
+}
+
 int fastmm_mm_scan(const struct fastmm_mm *mm, uint64_t start, uint64_t end,
                    struct fastmm_scan *scan)
 {
@@ -64,8 +72,7 @@ int fastmm_mm_scan(const struct fastmm_mm *mm, uint64_t start, uint64_t end,
     struct table_walk walk = table_walk(mm, start, end);
     struct table_span span;
     while (fastmm_table_walk_next(&walk, &span))
-        for (unsigned i = 0; i < span.count; i++)
-            scan_entry(span.pte[i], &all);
+        mm->machine->span_ops->scan(&span, &all);
     *scan = all;
     return 0;
 }

@@ -15,17 +15,10 @@
 #include "zap.h"
 
 #include "frame.h"
-#include "table.h"
+#include "span.h"
 #include "vma.h"
 
 #include <fastmm/mm_inline.h>
-
-struct zap {
-    struct fastmm_mm *mm;
-    const struct fastmm_vma *vma;
-    bool keep_guards;  /* DONTNEED */
-    bool keep_uffd_wp; /* DONTNEED in a mapping whose pages come back */
-};
 
 static void zap_page(const struct zap *z, uint64_t pfn, fastmm_pte_t pte, struct rss_change *rss)
 {
@@ -66,8 +59,7 @@ static fastmm_pte_t zap_entry(const struct zap *z, uint64_t addr, fastmm_pte_t p
     return uffd_wp ? fastmm_marker_make(FASTMM_MARKER_UFFD_WP) : left;
 }
 
-/* Returns whether anything is left in the span. */
-static bool zap_span(const struct zap *z, const struct table_span *span)
+bool fastmm_zap_plain(const struct zap *z, const struct table_span *span)
 {
     struct rss_change rss = {{0}};
     fastmm_pte_t left = 0;
@@ -95,7 +87,7 @@ void fastmm_zap_range(struct fastmm_mm *mm, const struct fastmm_vma *vma, uint64
     struct table_walk walk = table_walk(mm, start, end);
     struct table_span span;
     while (fastmm_table_walk_next(&walk, &span)) {
-        bool left = zap_span(&z, &span);
+        bool left = mm->machine->span_ops->zap(&z, &span);
         /* Unmapping frees tables itself, by what else they serve. */
         if (reason == ZAP_DONTNEED && !left && span.count == FASTMM_PTES)
             fastmm_table_free_leaf(mm, &span);

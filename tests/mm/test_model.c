@@ -39,9 +39,9 @@ static void report(void *context, const struct fastmm_breach *b)
             (unsigned long long)b->pte);
 }
 
-static void open_world(struct world *w, unsigned levels, uint64_t seed)
+static void open_world(struct world *w, unsigned impl, unsigned levels, uint64_t seed)
 {
-    const struct fastmm_machine_config config = {.frames = 4096, .levels = levels};
+    const struct fastmm_machine_config config = {.frames = 4096, .levels = levels, .impl = impl};
     memset(w, 0, sizeof(*w));
     w->rng = seed;
     w->ref = malloc(sizeof(*w->ref));
@@ -330,10 +330,10 @@ static void one_operation(struct world *w)
     operations[i].run(w);
 }
 
-static void run_world(unsigned levels, uint64_t seed, int steps)
+static void run_world(unsigned impl, unsigned levels, uint64_t seed, int steps)
 {
     struct world w;
-    open_world(&w, levels, seed);
+    open_world(&w, impl, levels, seed);
     for (int i = 0; i < steps; i++) {
         one_operation(&w);
         ref_compare(w.ref, w.machine, w.mm);
@@ -348,19 +348,24 @@ static int worlds(void)
     return more && *more == '1' ? 2000 : 20;
 }
 
-START_TEST(four_levels)
+static void run_worlds(unsigned impl, int count)
 {
-    uint64_t seed = test_seed();
-    for (int i = 0; i < worlds(); i++)
-        run_world(4, test_random(&seed), 1500);
+    uint64_t seed = test_seed() + impl;
+    if (!fastmm_mm_impl_name((enum fastmm_mm_impl)impl))
+        test_skip("this CPU can't run build %u of the walker", impl);
+    for (int i = 0; i < count; i++)
+        run_world(impl, i % 4 ? 4 : 5, test_random(&seed), 1500);
+}
+
+START_TEST(plain)
+{
+    run_worlds(FASTMM_MM_PLAIN, worlds());
 }
 END_TEST
 
-START_TEST(five_levels)
+START_TEST(avx512)
 {
-    uint64_t seed = test_seed() + 1;
-    for (int i = 0; i < worlds() / 4; i++)
-        run_world(5, test_random(&seed), 1500);
+    run_worlds(FASTMM_MM_AVX512, worlds());
 }
 END_TEST
 
@@ -369,8 +374,8 @@ int main(void)
     Suite *suite = suite_create("mm.model");
     TCase *tcase = tcase_create("random");
     tcase_set_timeout(tcase, 36000);
-    tcase_add_test(tcase, four_levels);
-    tcase_add_test(tcase, five_levels);
+    tcase_add_test(tcase, plain);
+    tcase_add_test(tcase, avx512);
     suite_add_tcase(suite, tcase);
     return test_main(suite);
 }

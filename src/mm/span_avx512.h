@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the AVX-512 builds share: eight entries are one line.
+ *
+ * The optimistic path takes lines of eight pages with consecutive frames, which one compare
+ * proves, together with their eight words, which lie side by side. The first line that is anything
+ * else sends the rest of the span to the general path: every entry is classified by masks, pages
+ * and swap slots are compressed into short lists, and tight loops count those. A span that holds
+ * something rare (a pinned page, a count near its limit, an entry that makes no sense) is left to
+ * the plain build before anything was changed.
+ */
+#ifndef FASTMM_SRC_MM_SPAN_AVX512_H
+#define FASTMM_SRC_MM_SPAN_AVX512_H
+
+#include "frame.h"
+#include "span.h"
+
+#include <fastmm/mm_inline.h>
+
+#include <immintrin.h>
+
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+/* Every entry point ends with vzeroupper: compilers forget it where they see no call. */
+#define LINE 8u
+#define ALL  0xff
+
+/* Words that need thought: see above. */
+#define WORD_RARE (FRAME_PINNED | FRAME_OVERFLOW | FRAME_GUARDS)
+
+/* The mask of the entries that are left, at most a line of them. */
+static inline __mmask8 lanes(unsigned left)
+{
+    return (__mmask8)(left >= LINE ? ALL : (1u << left) - 1);
+}
+
+AVX512 static inline __m512i all_of(uint64_t value)
+{
+    return _mm512_set1_epi64((long long)value);
+}
+
+/*
+ * The first frame of a line of eight pages with consecutive frames, all of them there and none of
+ * the `forbidden` bits set; 0 if the line isn't one. (Frame 0 is nobody's.)
+ */
+AVX512 static inline uint64_t line_of_pages(__m512i line, uint64_t first_entry, uint64_t highest,
+                                            uint64_t forbidden)
+{
+    const __m512i steps =
+        _mm512_setr_epi64(0, 1 << 12, 2 << 12, 3 << 12, 4 << 12, 5 << 12, 6 << 12, 7 << 12);
+    uint64_t field = first_entry & FASTMM_PTE_PFN_MASK;
+    uint64_t pfn = field >> FASTMM_PAGE_SHIFT;
+    __m512i wanted = _mm512_add_epi64(all_of(field | FASTMM_PTE_PRESENT), steps);
+    __m512i looked_at = _mm512_and_si512(
+        line, all_of(FASTMM_PTE_PFN_MASK | FASTMM_PTE_PRESENT | FASTMM_PTE_SPECIAL | forbidden));
+    bool same = _mm512_cmpneq_epi64_mask(looked_at, wanted) == 0;
+    return same && pfn + LINE - 1 <= highest ? pfn : 0;
+}
+
+/* The kind that all eight words have, in its place; 0 if they differ, are unused, or rare. */
+AVX512 static inline uint64_t kind_of_words(__m512i words, uint64_t first_word)
+{
+    uint64_t kind = first_word & FRAME_KIND_MASK;
+    __m512i looked_at = _mm512_and_si512(words, all_of(FRAME_KIND_MASK | WORD_RARE));
+    bool same = _mm512_cmpneq_epi64_mask(looked_at, all_of(kind)) == 0;
+    bool used = kind >= FRAME_KIND(FASTMM_FRAME_ANON) && kind <= FRAME_KIND(FASTMM_FRAME_SHMEM);
+    return same && used ? kind : 0;
+}
+
+/* What the entries of a line are. Each is in one mask, or in none if it is empty. */
+struct classes {
+    __mmask8 pages;   /* counted */
+    __mmask8 special; /* zero pages and raw frames */
+    __mmask8 swap, markers;
+    bool odd; /* one of them is none of these */
+};
+
+AVX512 static inline struct classes classify(__m512i line, __mmask8 live, uint64_t highest,
+                                             const struct fastmm_vma *vma)
+{
+    struct classes c = {0};
+    const bool raw = vma->flags & (FASTMM_VM_PFNMAP | FASTMM_VM_MIXEDMAP);
+    __mmask8 present = _mm512_mask_test_epi64_mask(live, line, all_of(FASTMM_PTE_PRESENT));
+    __mmask8 filled =
+        _mm512_mask_test_epi64_mask(live, line, all_of(~(FASTMM_PTE_ACCESSED | FASTMM_PTE_DIRTY)));
+    __mmask8 swp = (__mmask8)(filled & ~present);
+    __m512i field = _mm512_and_si512(line, all_of(FASTMM_PTE_PFN_MASK));
+
+    c.special = _mm512_mask_test_epi64_mask(present, line, all_of(FASTMM_PTE_SPECIAL));
+    c.pages = (__mmask8)(present & ~c.special);
+    c.markers = _mm512_mask_cmpge_epu64_mask(
+        swp, line, all_of((uint64_t)FASTMM_SWP_TYPE_MARKER << FASTMM_SWP_TYPE_SHIFT));
+    c.swap = (__mmask8)(swp & ~c.markers);
+
+    __mmask8 high = _mm512_mask_cmpgt_epu64_mask(c.pages, field, all_of(highest << 12));
+    __mmask8 not_zero = _mm512_mask_cmpneq_epu64_mask(
+        c.special, field, all_of((uint64_t)FASTMM_PFN_ZERO << FASTMM_PAGE_SHIFT));
+    __mmask8 none = _mm512_mask_test_epi64_mask(swp, line, all_of(FASTMM_PTE_PROTNONE));
+    __mmask8 no_area = _mm512_mask_cmpge_epu64_mask(
+        c.swap, line, all_of((uint64_t)SWAP_AREAS << FASTMM_SWP_TYPE_SHIFT));
+    /* A marker without any bit but its flags, and at least one of them. */
+    const uint64_t flags = FASTMM_MARKER_ALL << FASTMM_SWP_OFFSET_SHIFT;
+    const uint64_t empty = fastmm_marker_make(FASTMM_MARKER_ALL) | flags;
+    __mmask8 bad_marker = _mm512_mask_cmpneq_epu64_mask(
+                              c.markers, _mm512_or_si512(line, all_of(flags)), all_of(empty)) |
+                          _mm512_mask_cmpeq_epu64_mask(c.markers, line, all_of(empty));
+    c.odd = (high | none | no_area | bad_marker | (raw ? 0 : not_zero)) != 0;
+    return c;
+}
+
+/* Appends the chosen entries to a list that has room for a line. Returns how many. */
+AVX512 static inline unsigned push(uint64_t *list, __mmask8 chosen, __m512i line)
+{
+    _mm512_storeu_si512(list, _mm512_maskz_compress_epi64(chosen, line));
+    return (unsigned)__builtin_popcount(chosen);
+}
+
+/* Pages by kind, twelve bits each: FASTMM_FRAME_ANON, FILE and SHMEM are what may be there. */
+#define KIND_COUNT_BITS 12
+
+static inline uint64_t kind_count(uint64_t counts, enum fastmm_frame_kind kind)
+{
+    return counts >> (KIND_COUNT_BITS * (unsigned)kind) & ((1u << KIND_COUNT_BITS) - 1);
+}
+
+static inline uint64_t count_kind(uint64_t word)
+{
+    return UINT64_C(1) << (KIND_COUNT_BITS * (unsigned)frame_kind(word));
+}
+
+static inline void add_kinds(struct rss_change *rss, uint64_t counts, int64_t sign)
+{
+    rss->by[FASTMM_RSS_ANON] += sign * (int64_t)kind_count(counts, FASTMM_FRAME_ANON);
+    rss->by[FASTMM_RSS_FILE] += sign * (int64_t)kind_count(counts, FASTMM_FRAME_FILE);
+    rss->by[FASTMM_RSS_SHMEM] += sign * (int64_t)kind_count(counts, FASTMM_FRAME_SHMEM);
+}
+
+#endif
