@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What surrounds a counter: sandboxes without rseq, code that is unloaded, constructors that run
+ * before everything, and the memory that the kernel and libc share with it.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#    define SANITIZED 1
+#else
+#    define SANITIZED 0
+#endif
+
+static struct fastmm_counter early = FASTMM_COUNTER_INIT;
+
+__attribute__((constructor(101))) static void count_early(void)
+{
+    fastmm_counter_add(&early, 40);
+    fastmm_counter_percpu(&early);
+    fastmm_counter_add(&early, 2);
+}
+
+/* The file `name` beside this program. */
+static const char *beside(const char *name)
+{
+    static char path[4096];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 100);
+    ck_assert_int_gt(length, 0);
+    path[length] = 0;
+    strcpy(strrchr(path, '/') + 1, name);
+    return path;
+}
+
+static int filtered(const struct sock_filter *filter, size_t count)
+{
+    struct sock_fprog program = {(unsigned short)count, (struct sock_filter *)(uintptr_t)filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+#define LOAD_NUMBER BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
+
+/* The rseq system call does what `action` says, all others work. */
+static int filter_rseq(uint32_t action)
+{
+    const struct sock_filter filter[] = {
+        LOAD_NUMBER,
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rseq, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, action),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    return filtered(filter, sizeof(filter) / sizeof(filter[0]));
+}
+
+enum { CANNOT_FILTER = 99 };
+
+/* The exit status of a test program that runs where rseq can't be had. */
+static int run_without_rseq(const char *program, const char *tunables, uint32_t action)
+{
+    const char *path = beside(program);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        unsetenv("CK_RUN_CASE");
+        if (tunables)
+            setenv("GLIBC_TUNABLES", tunables, 1);
+        setenv("FASTMM_TEST_NO_RSEQ", "1", 1);
+        if (action && !filter_rseq(action))
+            _exit(CANNOT_FILTER);
+        execl(path, path, (char *)NULL);
+        _exit(98);
+    }
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+/* C13: everything passes without rseq, and says so. */
+START_TEST(all_passes_without_rseq)
+{
+    static const char *const programs[] = {"test_counter_counter", "test_counter_mechanism",
+                                           "test_counter_bounded", "test_counter_quota",
+                                           "test_counter_slab"};
+    static const struct {
+        const char *tunables;
+        uint32_t action;
+    } sandboxes[] = {
+        {"glibc.pthread.rseq=0", 0},
+        {NULL, SECCOMP_RET_ERRNO | ENOSYS},
+        {NULL, SECCOMP_RET_ERRNO | EPERM},
+        /* libc must not call it either here; that this library does not is the point. */
+        {"glibc.pthread.rseq=0", SECCOMP_RET_KILL_PROCESS},
+    };
+    int program = _i / 4, sandbox = _i % 4;
+    int status =
+        run_without_rseq(programs[program], sandboxes[sandbox].tunables, sandboxes[sandbox].action);
+    if (status == CANNOT_FILTER)
+        test_skip("seccomp filters are not allowed here");
+    ck_assert(status == 0 || status == TEST_EXIT_SKIPPED);
+}
+END_TEST
+
+START_TEST(the_fallback_is_told)
+{
+    struct fastmm_counter_mechanism m;
+    struct fastmm_counter_seam seam = {.no_rseq = 1};
+    ck_assert_int_eq(fastmm_counter_destroy(&early), 0);
+    fastmm_counter_trim();
+    ck_assert_int_eq(fastmm_counter_seam_set(&seam), 0);
+    fastmm_counter_decide();
+    fastmm_counter_get_mechanism(&m);
+    ck_assert_int_eq(m.kind, FASTMM_COUNTER_THREAD_SHARDS);
+#ifdef FASTMM_COUNTER_RSEQ
+    ck_assert_ptr_nonnull(strstr(m.reason, "not registered"));
+#endif
+}
+END_TEST
+
+static struct fastmm_counter counter = FASTMM_COUNTER_INIT;
+
+static void add_from_handler(int signal)
+{
+    (void)signal;
+    fastmm_counter_inc(&counter);
+}
+
+#ifdef FASTMM_COUNTER_RSEQ
+
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned __rseq_size __attribute__((weak));
+
+/* C15: bytes that only we could have changed. */
+START_TEST(only_the_pointer_is_written)
+{
+    if (!&__rseq_size || __rseq_size == 0)
+        test_skip("libc has not registered rseq");
+    become_threaded();
+    const char *area = (const char *)__builtin_thread_pointer() + __rseq_offset;
+    unsigned char before[32], after[32];
+    signal(SIGUSR1, add_from_handler);
+    ck_assert_int_eq(fastmm_counter_percpu(&counter), 0);
+    memcpy(before, area, 32);
+    for (int k = 0; k < 1000000; k++) {
+        fastmm_counter_inc(&counter);
+        if (k % 10000 == 0)
+            raise(SIGUSR1);
+    }
+    memcpy(after, area, 32);
+    /* The kernel's: cpu_id_start and cpu_id (0-7), node_id and mm_cid (20-27). */
+    ck_assert_mem_eq(before + 16, after + 16, 4);
+    ck_assert_mem_eq(before + 28, after + 28, 4);
+    /* The pointer is taken back behind every add. */
+    ck_assert_mem_eq(after + 8, (const char[8]){0}, 8);
+    ck_assert_int_eq(fastmm_counter_sum(&counter), 1000100);
+}
+END_TEST
+
+#endif
+
+/* C21 */
+START_TEST(counted_before_constructors)
+{
+    fastmm_counter_add(&early, 100);
+    ck_assert_int_eq(fastmm_counter_sum(&early), 142);
+}
+END_TEST
+
+START_TEST(counted_in_a_preloaded_object)
+{
+    char command[8192], line[64] = "";
+    if (SANITIZED)
+        test_skip("a sanitizer's runtime must be loaded first");
+    snprintf(command, sizeof(command), "LD_PRELOAD=%s /bin/true", beside("preloaded.so"));
+    FILE *output = popen(command, "r");
+    ck_assert_ptr_nonnull(output);
+    ck_assert_ptr_nonnull(fgets(line, sizeof(line), output));
+    ck_assert_int_eq(pclose(output), 0);
+    ck_assert_str_eq(line, "counted\n");
+}
+END_TEST
+
+/* C23: a thread that may make no system call but its exit adds a million times. */
+START_TEST(no_system_call_per_add)
+{
+    if (SANITIZED)
+        test_skip("sanitizers make system calls of their own");
+    become_threaded();
+    ck_assert_int_eq(fastmm_counter_destroy(&early), 0);
+    fastmm_counter_trim();
+    struct fastmm_counter_seam seam = {.no_rseq = _i};
+    ck_assert_int_eq(fastmm_counter_seam_set(&seam), 0);
+    ck_assert_int_eq(fastmm_counter_percpu(&counter), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        const struct sock_filter filter[] = {
+            LOAD_NUMBER,
+            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        };
+        if (!filtered(filter, 4))
+            _exit(CANNOT_FILTER);
+        for (int k = 0; k < 1000000; k++)
+            fastmm_counter_inc(&counter);
+        _exit(fastmm_counter_sum(&counter) == 1000000 ? 0 : 1);
+    }
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == CANNOT_FILTER)
+        test_skip("seccomp filters are not allowed here");
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+static uint32_t shards_seen[64];
+
+static void *note_shard(void *argument)
+{
+    static unsigned next;
+    unsigned k = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
+    shards_seen[k] = fastmm_counter_shard();
+    usleep(100000); /* so that all live at the same time */
+    return argument;
+}
+
+START_TEST(threads_are_spread_over_shards)
+{
+    struct fastmm_counter_seam seam = {.no_rseq = 1, .rows = 4};
+    ck_assert_int_eq(fastmm_counter_destroy(&early), 0);
+    fastmm_counter_trim();
+    ck_assert_int_eq(fastmm_counter_seam_set(&seam), 0);
+    fastmm_counter_decide();
+    run_threads(8, note_shard, NULL);
+    unsigned distinct = 0;
+    for (unsigned k = 0; k < 8; k++) {
+        unsigned earlier = 0;
+        while (shards_seen[earlier] != shards_seen[k])
+            earlier++;
+        distinct += earlier == k;
+    }
+    ck_assert_uint_ge(distinct, 4);
+}
+END_TEST
+
+static void *compete(void *argument)
+{
+    while (!__atomic_load_n((int *)argument, __ATOMIC_RELAXED))
+        ;
+    return NULL;
+}
+
+/* The thread's critical-section pointer must not name code that is gone: the kernel would kill. */
+START_TEST(code_that_adds_may_be_unloaded)
+{
+    int done = 0;
+    pthread_t rival;
+    cpu_set_t one;
+    sched_getaffinity(0, sizeof(one), &one);
+    for (size_t cpu = 0, found = 0; cpu < CPU_SETSIZE; cpu++) {
+        found += CPU_ISSET(cpu, &one) != 0;
+        if (found > 1)
+            CPU_CLR(cpu, &one);
+    }
+    sched_setaffinity(0, sizeof(one), &one);
+    ck_assert_int_eq(fastmm_counter_percpu(&counter), 0);
+    pthread_create(&rival, NULL, compete, &done);
+    for (int k = 0; k < 20; k++) {
+        void *plugin = dlopen(beside("plugin.so"), RTLD_NOW | RTLD_LOCAL);
+        ck_assert_msg(plugin != NULL, "%s", dlerror());
+        void (*add)(struct fastmm_counter *);
+        *(void **)&add = dlsym(plugin, "plugin_add");
+        for (int n = 0; n < 1000; n++)
+            add(&counter);
+        dlclose(plugin);
+        sched_yield(); /* preempted here, outside any add */
+    }
+    __atomic_store_n(&done, 1, __ATOMIC_RELAXED);
+    pthread_join(rival, NULL);
+    ck_assert_int_eq(fastmm_counter_sum(&counter), 20000);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("counter.environment");
+    TCase *tc = tcase_create("environment");
+    tcase_add_test(tc, code_that_adds_may_be_unloaded);
+    TCase *c13 = tcase_create("C13");
+    tcase_set_timeout(c13, 0);
+    tcase_add_loop_test(c13, all_passes_without_rseq, 0, 5 * 4);
+    tcase_add_test(c13, the_fallback_is_told);
+    TCase *c15 = tcase_create("C15");
+#ifdef FASTMM_COUNTER_RSEQ
+    tcase_add_test(c15, only_the_pointer_is_written);
+#endif
+    TCase *c21 = tcase_create("C21");
+    tcase_add_test(c21, counted_before_constructors);
+    tcase_add_test(c21, counted_in_a_preloaded_object);
+    TCase *c23 = tcase_create("C23");
+    tcase_add_loop_test(c23, no_system_call_per_add, 0, 2);
+    tcase_add_test(c23, threads_are_spread_over_shards);
+    suite_add_tcase(suite, tc);
+    suite_add_tcase(suite, c13);
+    suite_add_tcase(suite, c15);
+    suite_add_tcase(suite, c21);
+    suite_add_tcase(suite, c23);
+    return test_main(suite);
+}
