@@ -50,6 +50,9 @@ void cas_limit_take_and_return(void *word, int64_t v, uint64_t times);
 int64_t cas_limit_used(void *word);
 void cas_limit_free(void *word);
 
+/* Where the rseq rivals find a thread's area; set by make(). */
+extern ptrdiff_t counter_rseq_offset;
+
 /* Memory on lines of its own, zeroed; NULL if there is none. */
 void *lines(size_t bytes);
 

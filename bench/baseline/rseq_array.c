@@ -12,6 +12,9 @@
 
 #    include <sys/rseq.h>
 
+/* A variable, as librseq has it, which may have registered threads itself. */
+ptrdiff_t counter_rseq_offset;
+
 struct slot {
     int64_t value;
     char pad[120];
@@ -21,12 +24,13 @@ static void *make(void)
 {
     if (__rseq_size == 0)
         return NULL;
+    counter_rseq_offset = __rseq_offset;
     return lines((size_t)sysconf(_SC_NPROCESSORS_CONF) * sizeof(struct slot));
 }
 
 static inline volatile struct rseq *own_rseq(void)
 {
-    return (volatile struct rseq *)((char *)__builtin_thread_pointer() + __rseq_offset);
+    return (volatile struct rseq *)((char *)__builtin_thread_pointer() + counter_rseq_offset);
 }
 
 static inline int add_on(int64_t *slot, int64_t v, uint32_t cpu, volatile struct rseq *area)

@@ -30,13 +30,14 @@ static void *make(void)
 {
     if (__rseq_size == 0)
         return NULL;
+    counter_rseq_offset = __rseq_offset;
     return lines(sizeof(struct spilling) +
                  (size_t)sysconf(_SC_NPROCESSORS_CONF) * sizeof(struct slot));
 }
 
 static inline volatile struct rseq *own_rseq(void)
 {
-    return (volatile struct rseq *)((char *)__builtin_thread_pointer() + __rseq_offset);
+    return (volatile struct rseq *)((char *)__builtin_thread_pointer() + counter_rseq_offset);
 }
 
 /*

@@ -5,17 +5,18 @@
  * comparing uses that bound and takes the exact sum only inside it.
  *
  * As <fastmm/counter.h>, one starts as an atomic word (then the bound is 0) and may be switched to
- * per-CPU mode online. Each CPU's slot then has two words: the total that was counted there, which
- * is never drained, and how much of it has been published. An add that would let them differ by
- * `batch` publishes. So exact sums have the guarantees of fastmm_counter: each completed add once,
+ * per-CPU mode online. Each CPU's slot then has the total that was counted there, which is never
+ * drained, and how much of it has been published. An add that would let them differ by `batch`
+ * publishes first. So exact sums have the guarantees of fastmm_counter: each completed add once,
  * never backwards for adds of one sign. And a value that swings around a boundary publishes once
  * in `batch` steps, because the distance starts at 0 after each time.
  *
  * The bound. In per-CPU mode
- *     |read - sum| <= (batch - 1) * CPUs used + batch * (threads inside a publishing add).
+ *     |read - sum| <= (batch - 1) * (CPUs used + threads caught while publishing),
+ * and at most one thread a CPU publishes at a time: others count in the shared word meanwhile.
  * "CPUs used" are rows in which anything was counted since the process began: a CPU that goes
  * offline keeps its part, and one that never counted adds nothing. fastmm_counter_bounded_error()
- * is this number at the moment.
+ * is this number at the moment. Without rseq, rows are shards by thread, all counted as used.
  *
  *   call                          may run beside     signal handler   in the child of fork
  *   add sub inc dec               everything but E   yes              yes
@@ -23,9 +24,9 @@
  *   percpu                        everything but E   yes              yes
  *   init destroy atomic           nothing on it (E)                   yes
  *
- * If fork() catches another thread inside a publishing add, the child's bound stays larger by one
- * batch. All else is as for fastmm_counter: no locks, no vfork children, no threads unknown to
- * libc.
+ * If fork() catches another thread while it publishes, the child's bound stays larger by one batch
+ * and that row publishes no more. All else is as for fastmm_counter: no locks, no vfork children,
+ * no threads unknown to libc.
  */
 #ifndef FASTMM_BOUNDED_H
 #define FASTMM_BOUNDED_H
@@ -33,19 +34,17 @@
 #include <fastmm/counter.h>
 
 struct fastmm_counter_bounded {
-    struct fastmm_counter_group group; /* of two words a CPU: total, published */
+    struct fastmm_counter_group group; /* of three words a CPU: total, published, publishing */
     int64_t base;                      /* counted outside slots; atomic mode: the value */
     int64_t published;                 /* out of the slots */
+    int64_t peak;
     int32_t batch;
     uint32_t tracks_peak;
-    uint32_t entered; /* publishing adds begun ... */
-    uint32_t left;    /* ... and ended */
-    int64_t peak;
 };
 
 /* Static initialiser; batch must be at least 1. */
 /* clang-format off */
-#define FASTMM_COUNTER_BOUNDED_INIT(batch) {{2}, 0, 0, (batch), 0, 0, 0, 0}
+#define FASTMM_COUNTER_BOUNDED_INIT(batch) {{3}, 0, 0, 0, (batch), 0}
 /* clang-format on */
 
 FASTMM_BEGIN_DECLS
@@ -113,19 +112,17 @@ fastmm_counter_bounded_rseq_add(uintptr_t slot, int64_t v, int64_t reach)
     /* -reach <= total + v - published <= reach, as one unsigned comparison. */
     /* clang-format off */
     __asm__ goto(FASTMM_COUNTER_ENTER
-                 "movq (%[slot], %%rax), %%rcx\n\t"
-                 "addq %[v], %%rcx\n\t"
-                 "movq %%rcx, %%rdx\n\t"
+                 "movq (%[slot], %%rax), %%rdx\n\t"
                  "subq 8(%[slot], %%rax), %%rdx\n\t"
-                 "addq %[reach], %%rdx\n\t"
+                 "addq %[v_reach], %%rdx\n\t"
                  "cmpq %[range], %%rdx\n\t"
                  "ja %l[publish]\n\t"
-                 "movq %%rcx, (%[slot], %%rax)\n"
+                 "addq %[v], (%[slot], %%rax)\n"
                  FASTMM_COUNTER_LEAVE
                  :
                  : FASTMM_COUNTER_OPERANDS(hot), [slot] "r"(slot), [v] "er"(v),
-                   [reach] "r"(reach), [range] "r"(2 * reach)
-                 : "rax", "rcx", "rdx", "cc", "memory"
+                   [v_reach] "r"((uint64_t)v + (uint64_t)reach), [range] "r"(2 * reach)
+                 : "rax", "rdx", "cc", "memory"
                  : slow, publish);
     /* clang-format on */
     return FASTMM_COUNTER_BOUNDED_DONE;

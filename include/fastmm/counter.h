@@ -47,6 +47,7 @@
  *
  * - No call takes a lock, so there is nothing to do around fork(). The child owns a copy with the
  *   value of the moment; a slot that another thread was about to install stays unused there.
+ * - All of libc's threads are registered for rseq or none is; none may take its registration away.
  * - A vfork() child must not call: its CPU number is stale and the memory is its parent's.
  * - Threads that libc does not know of (raw clone) must use add_foreign, and so must all others on
  *   a counter that such threads share, until __libc_single_threaded is 0.
@@ -162,7 +163,7 @@ FASTMM_INLINE void fastmm_counter_group_add_foreign(struct fastmm_counter_group 
                                                     int64_t v);
 
 /* The exact value of counter i. */
-FASTMM_API int64_t fastmm_counter_group_sum(const struct fastmm_counter_group *g, unsigned i);
+FASTMM_INLINE int64_t fastmm_counter_group_sum(const struct fastmm_counter_group *g, unsigned i);
 
 /* The same, but 0 instead of a negative value, which mixed signs can show for a moment. */
 FASTMM_API int64_t fastmm_counter_group_sum_positive(const struct fastmm_counter_group *g,

@@ -19,6 +19,12 @@
 /* EINVAL of every Linux architecture: <errno.h> is no freestanding header. */
 #define FASTMM_COUNTER_EINVAL 22
 
+/*
+ * The top bit of a slot pointer keeps the inline adds out of the slots: rows are chosen by thread,
+ * or a quota's credit is being revoked.
+ */
+#define FASTMM_COUNTER_TAG ((uintptr_t)1 << (8 * sizeof(uintptr_t) - 1))
+
 FASTMM_BEGIN_DECLS
 
 /* The adds that are not worth inlining: thread shards, rows not yet open, aborted sequences. */
@@ -100,6 +106,27 @@ FASTMM_INLINE void fastmm_counter_group_add(struct fastmm_counter_group *g, unsi
         return;
     }
     FASTMM_COUNTER_NAME(fastmm_counter_add_slow)(g, i, v);
+}
+
+/* The sum over many rows; few are added up in place. */
+FASTMM_API int64_t FASTMM_COUNTER_NAME(fastmm_counter_sum_rows)(uintptr_t first, unsigned rows);
+
+enum { FASTMM_COUNTER_FEW_ROWS = 4 };
+
+FASTMM_INLINE int64_t fastmm_counter_group_sum(const struct fastmm_counter_group *g, unsigned i)
+{
+    const int64_t *base = (const int64_t *)(uintptr_t)(g + 1) + i;
+    uintptr_t slots = __atomic_load_n(&g->slots, __ATOMIC_ACQUIRE);
+    uint64_t sum = (uint64_t)__atomic_load_n(base, __ATOMIC_RELAXED);
+    if (slots <= FASTMM_COUNTER_GROUP_MAX)
+        return (int64_t)sum;
+    unsigned rows = __atomic_load_n(&FASTMM_COUNTER_NAME(fastmm_counter_hot).ids, __ATOMIC_ACQUIRE);
+    uintptr_t row = (slots & ~FASTMM_COUNTER_TAG) + i * sizeof(int64_t);
+    if (rows > FASTMM_COUNTER_FEW_ROWS)
+        return (int64_t)(sum + (uint64_t)FASTMM_COUNTER_NAME(fastmm_counter_sum_rows)(row, rows));
+    for (; rows > 0; rows--, row += FASTMM_COUNTER_STRIDE)
+        sum += (uint64_t)__atomic_load_n((const int64_t *)row, __ATOMIC_RELAXED);
+    return (int64_t)sum;
 }
 
 FASTMM_INLINE int fastmm_counter_group_init(struct fastmm_counter_group *g, unsigned n)
@@ -213,6 +240,7 @@ FASTMM_INLINE int fastmm_counter_atomic(struct fastmm_counter *c)
 
 FASTMM_API int fastmm_counter_group_init_call(struct fastmm_counter_group *g, unsigned n);
 FASTMM_API int fastmm_counter_group_destroy_call(struct fastmm_counter_group *g);
+FASTMM_API int64_t fastmm_counter_group_sum_call(const struct fastmm_counter_group *g, unsigned i);
 FASTMM_API void fastmm_counter_group_add_call(struct fastmm_counter_group *g, unsigned i,
                                               int64_t v);
 FASTMM_API void fastmm_counter_group_sub_call(struct fastmm_counter_group *g, unsigned i,

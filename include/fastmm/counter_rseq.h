@@ -30,10 +30,10 @@
 FASTMM_BEGIN_DECLS
 
 /*
- * What the per-CPU add has to know of this process, written before the first slot pointer is.
+ * What adds and sums have to know of this process, written before the first slot pointer is.
  * Offsets are from the thread pointer. `ids` is the number of rows in use and grows: an add from a
  * CPU at or above it takes the slow path, which opens the row for the next one. So rows of CPUs
- * that never counted are never touched, not even by sums.
+ * that never counted are never touched, not even by sums. Shards are all in use at once.
  */
 struct fastmm_counter_hot {
     intptr_t rseq;
@@ -50,9 +50,12 @@ extern FASTMM_API struct fastmm_counter_hot FASTMM_COUNTER_NAME(fastmm_counter_h
  *
  * The flag '?' puts the pushed sections into the group of the function, so that the linker drops
  * them together with a duplicate C++ inline function. 0x53053053 is the signature that libc
- * registered; the bytes before it make it an undefined instruction with an operand. The sign of
- * cpu_id (offset 4) is looked at because a thread whose registration failed has a negative one,
- * but 0 for a concurrency id. Offset 8 is the pointer to the critical section's descriptor.
+ * registered; the bytes before it make it an undefined instruction with an operand. Offset 8 is the
+ * pointer to the critical section's descriptor.
+ *
+ * A thread that is not registered has a negative cpu_id, which the bounds check refuses, but its
+ * concurrency id reads 0. There is none beside registered ones: glibc ends the process when the
+ * registration of a further thread fails.
  */
 #    define FASTMM_COUNTER_ENTER                              \
         ".pushsection __rseq_cs, \"aw?\", @progbits\n\t"      \
@@ -70,8 +73,6 @@ extern FASTMM_API struct fastmm_counter_hot FASTMM_COUNTER_NAME(fastmm_counter_h
         "leaq 77b(%%rip), %%rax\n\t"                          \
         "movq %%rax, %%fs:8(%[rseq])\n"                       \
         "71:\n\t"                                             \
-        "cmpl $0, %%fs:4(%[rseq])\n\t"                        \
-        "js %l[slow]\n\t"                                     \
         "movl %%fs:(%[id]), %%eax\n\t"                        \
         "cmpl %[ids], %%eax\n\t"                              \
         "jae %l[slow]\n\t"                                    \

@@ -24,14 +24,16 @@
  *   - a completed return is available to every later add.
  *
  *   call                   may run beside     signal handler   in the child of fork
- *   add return             everything but E   no (lock)        yes, with the hooks
+ *   add return, atomic     everything but E   yes              yes
+ *   add return, per-CPU    everything but E   no (lock)        yes, with the hooks
  *   used, limit            everything but E   yes              yes
  *   set_limit percpu       everything but E   no (lock)        yes, with the hooks
  *   init destroy           nothing on it (E)                   yes, with the hooks
  *
- * There is one lock, taken where credit moves, and never while memory is being allocated. A child
- * of a process with threads may use quotas only if the hooks ran around its fork(); an embedder
- * calls them in its own order, anyone else passes them to pthread_atfork().
+ * There is one lock, taken where credit moves, and never while memory is being allocated. A quota
+ * that was never switched takes it in set_limit only. A child of a process with threads may use
+ * switched ones only if the hooks ran around its fork(); an embedder calls them in its own order,
+ * anyone else passes them to pthread_atfork().
  *
  * Without rseq or its membarrier, percpu refuses and a quota remains one atomic word.
  */

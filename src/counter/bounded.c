@@ -3,11 +3,13 @@
  * Publishing, sums and comparisons of bounded counters.
  *
  * Invariants:
- *   - in every row |total - published| <= batch - 1 whenever nobody is inside an add there;
+ *   - in every row |total - published| <= batch - 1, always where rows belong to CPUs, and in
+ *     shards whenever nobody is inside an add there;
  *   - `total` only ever receives adds, so base + all totals is exact at any time;
- *   - what a thread has marked as published and not yet added to b->published lies between its
- *     increments of `entered` and `left`. A reader that loads `left` first and `entered` last
- *     counts at least the threads for which its read in between was wrong.
+ *   - who sets a row's `publishing` from 0 to 1 marks the whole total as published in the same
+ *     instruction, adds the difference to b->published and sets it back. Nobody else writes the
+ *     two words meanwhile, so the last step may happen on another CPU. What is marked and not
+ *     added yet is at most batch - 1 a row.
  */
 #include <fastmm/bounded.h>
 
@@ -16,13 +18,13 @@
 #include "counter/slab.h"
 #include "counter/slots.h"
 
-enum { TOTAL, PUBLISHED };
+enum { TOTAL, PUBLISHED, PUBLISHING };
 
 _Static_assert(offsetof(struct fastmm_counter_bounded, base) == sizeof(struct fastmm_counter_group),
-               "a group of two: base words follow the head");
-_Static_assert(offsetof(struct fastmm_counter_bounded, published) ==
-                   offsetof(struct fastmm_counter_bounded, base) + sizeof(int64_t),
-               "a group of two: base words are adjacent");
+               "a group of three: base words follow the head");
+_Static_assert(offsetof(struct fastmm_counter_bounded, peak) ==
+                   offsetof(struct fastmm_counter_bounded, base) + 2 * sizeof(int64_t),
+               "a group of three: base words are adjacent");
 
 static int init(struct fastmm_counter_bounded *b, int32_t batch, uint32_t tracks_peak)
 {
@@ -68,39 +70,40 @@ static void add_to_base(struct fastmm_counter_bounded *b, int64_t v)
     note_peak(b, (int64_t)((uint64_t)base + slots_load(&b->published)));
 }
 
-static void enter(struct fastmm_counter_bounded *b)
+/* The second half of publishing: what was marked reaches the readers. */
+static void finish(struct fastmm_counter_bounded *b, int64_t *publishing, int64_t marked)
 {
-    __atomic_fetch_add(&b->entered, 1, __ATOMIC_SEQ_CST);
-}
-
-static void leave(struct fastmm_counter_bounded *b, int64_t published)
-{
-    int64_t now = add_to(&b->published, published);
+    int64_t now = add_to(&b->published, marked);
     note_peak(b, (int64_t)((uint64_t)now + slots_load(&b->base)));
-    __atomic_fetch_add(&b->left, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(publishing, 0, __ATOMIC_SEQ_CST);
 }
 
 #ifdef FASTMM_COUNTER_RSEQ
 
-/* Adds v to this CPU's total and marks all of it as published, in one instruction. */
-static int rseq_publish(uintptr_t slot, int64_t v, int64_t *published)
+/* Marks this CPU's total as published. Says which row, and by how much more than before. */
+static int rseq_mark(uintptr_t slot, uintptr_t *row, int64_t *marked)
 {
     const struct fastmm_counter_hot *hot = &FASTMM_COUNTER_NAME(fastmm_counter_hot);
-    /* What is published goes to memory before the commit; an abort throws it away. */
+    /* The results are in memory before the commit; an abort throws them away. */
     /* clang-format off */
     __asm__ goto(FASTMM_COUNTER_ENTER
-                 "movq (%[slot], %%rax), %%rcx\n\t"
-                 "addq %[v], %%rcx\n\t"
-                 "movq %%rcx, %%rdx\n\t"
-                 "subq 8(%[slot], %%rax), %%rdx\n\t"
-                 "movq %%rdx, (%[out])\n\t"
-                 "movq %%rcx, %%xmm0\n\t"
-                 "punpcklqdq %%xmm0, %%xmm0\n\t"
-                 "movdqu %%xmm0, (%[slot], %%rax)\n"
+                 "addq %[slot], %%rax\n\t"
+                 "cmpq $0, 16(%%rax)\n\t"
+                 "jne %l[slow]\n\t"
+                 "movq (%%rax), %%rdx\n\t"
+                 "movq %%rdx, %%xmm0\n\t"
+                 "movl $1, %%ecx\n\t"
+                 "movq %%rcx, %%xmm1\n\t"
+                 "punpcklqdq %%xmm1, %%xmm0\n\t"
+                 "subq 8(%%rax), %%rdx\n\t"
+                 "movq %%rdx, (%[marked])\n\t"
+                 "movq %%rax, (%[row])\n\t"
+                 "movdqu %%xmm0, 8(%%rax)\n"
                  FASTMM_COUNTER_LEAVE
                  :
-                 : FASTMM_COUNTER_OPERANDS(hot), [slot] "r"(slot), [v] "r"(v), [out] "r"(published)
-                 : "rax", "rcx", "rdx", "xmm0", "cc", "memory"
+                 : FASTMM_COUNTER_OPERANDS(hot), [slot] "r"(slot), [row] "r"(row),
+                   [marked] "r"(marked)
+                 : "rax", "rcx", "rdx", "xmm0", "xmm1", "cc", "memory"
                  : slow);
     /* clang-format on */
     return 1;
@@ -110,11 +113,11 @@ slow:
 
 #else
 
-static int rseq_publish(uintptr_t slot, int64_t v, int64_t *published)
+static int rseq_mark(uintptr_t slot, uintptr_t *row, int64_t *marked)
 {
     (void)slot;
-    (void)v;
-    (void)published;
+    (void)row;
+    (void)marked;
     return 0;
 }
 
@@ -124,33 +127,42 @@ void FASTMM_COUNTER_NAME(fastmm_counter_bounded_publish)(struct fastmm_counter_b
                                                          int64_t v)
 {
     uintptr_t slots = __atomic_load_n(&b->group.slots, __ATOMIC_ACQUIRE);
-    int64_t published = 0;
-    enter(b);
-    int done = rseq_publish(slots, v, &published);
-    leave(b, done ? published : 0);
-    if (!done)
-        FASTMM_COUNTER_NAME(fastmm_counter_bounded_add_slow)(b, v);
+    int64_t reach = (int64_t)b->batch - 1;
+    uintptr_t row;
+    int64_t marked;
+    /* An amount that fits in no slot needs none. */
+    if (v <= reach && v >= -reach && rseq_mark(slots, &row, &marked)) {
+        finish(b, (int64_t *)row + PUBLISHING, marked);
+        if (fastmm_counter_bounded_rseq_add(slots, v, reach) == FASTMM_COUNTER_BOUNDED_DONE)
+            return;
+    }
+    FASTMM_COUNTER_NAME(fastmm_counter_bounded_add_slow)(b, v);
 }
 
 /*
- * A shard is shared by threads. Whoever changed its total or what is published of it looks at both
- * afterwards, so the last one leaves them close enough.
+ * A shard is shared by threads. Whoever changed its total or published looks at both afterwards,
+ * so the last one leaves them close enough; who finds another publishing leaves that to him.
  */
 static void shard_add(struct fastmm_counter_bounded *b, uintptr_t slots, int64_t v)
 {
     unsigned shard = fastmm_counter_shard();
     int64_t *total = slots_word(slots, shard, TOTAL);
-    int64_t *mark = slots_word(slots, shard, PUBLISHED);
+    int64_t *published = slots_word(slots, shard, PUBLISHED);
+    int64_t *publishing = slots_word(slots, shard, PUBLISHING);
     uint64_t reach = (uint64_t)b->batch - 1;
-    uint64_t now = (uint64_t)add_to(total, v);
-    int64_t seen = __atomic_load_n(mark, __ATOMIC_ACQUIRE);
-    while (now - (uint64_t)seen + reach > 2 * reach) {
-        enter(b);
-        int claimed = __atomic_compare_exchange_n(mark, &seen, (int64_t)now, 0, __ATOMIC_ACQ_REL,
-                                                  __ATOMIC_ACQUIRE);
-        leave(b, claimed ? (int64_t)(now - (uint64_t)seen) : 0);
-        now = slots_load(total);
-        seen = __atomic_load_n(mark, __ATOMIC_ACQUIRE);
+    __atomic_fetch_add(total, v, __ATOMIC_SEQ_CST);
+    for (;;) {
+        uint64_t now = (uint64_t)__atomic_load_n(total, __ATOMIC_SEQ_CST);
+        uint64_t distance = now - (uint64_t)__atomic_load_n(published, __ATOMIC_SEQ_CST);
+        int64_t free = 0;
+        if (distance + reach <= 2 * reach ||
+            !__atomic_compare_exchange_n(publishing, &free, 1, 0, __ATOMIC_SEQ_CST,
+                                         __ATOMIC_SEQ_CST))
+            return;
+        now = (uint64_t)__atomic_load_n(total, __ATOMIC_SEQ_CST);
+        distance = now - (uint64_t)__atomic_load_n(published, __ATOMIC_SEQ_CST);
+        __atomic_store_n(published, (int64_t)now, __ATOMIC_SEQ_CST);
+        finish(b, publishing, (int64_t)distance);
     }
 }
 
@@ -172,18 +184,13 @@ int64_t fastmm_counter_bounded_sum(const struct fastmm_counter_bounded *b)
     return fastmm_counter_group_sum(&b->group, TOTAL);
 }
 
-static uint64_t error_of(const struct fastmm_counter_bounded *b, uint32_t inside)
-{
-    uint64_t batch = (uint64_t)b->batch;
-    return (batch - 1) * fastmm_counter_rows_used() + batch * inside;
-}
-
 int64_t fastmm_counter_bounded_error(const struct fastmm_counter_bounded *b)
 {
-    if (!slots_percpu(__atomic_load_n(&b->group.slots, __ATOMIC_ACQUIRE)))
+    uintptr_t slots = __atomic_load_n(&b->group.slots, __ATOMIC_ACQUIRE);
+    if (!slots_percpu(slots))
         return 0;
-    uint32_t left = __atomic_load_n(&b->left, __ATOMIC_SEQ_CST);
-    return (int64_t)error_of(b, __atomic_load_n(&b->entered, __ATOMIC_SEQ_CST) - left);
+    int64_t parts = (int64_t)fastmm_counter_rows_used() + (int64_t)slots_sum(slots, PUBLISHING);
+    return ((int64_t)b->batch - 1) * parts;
 }
 
 static int sign(int64_t value, int64_t rhs)
@@ -193,19 +200,18 @@ static int sign(int64_t value, int64_t rhs)
 
 int fastmm_counter_bounded_compare(const struct fastmm_counter_bounded *b, int64_t rhs)
 {
-    uint32_t left = __atomic_load_n(&b->left, __ATOMIC_SEQ_CST);
-    int64_t base = __atomic_load_n(&b->base, __ATOMIC_SEQ_CST);
-    int64_t published = __atomic_load_n(&b->published, __ATOMIC_SEQ_CST);
-    uint32_t inside = __atomic_load_n(&b->entered, __ATOMIC_SEQ_CST) - left;
-    int64_t read = (int64_t)((uint64_t)base + (uint64_t)published);
+    int64_t read = fastmm_counter_bounded_read(b);
     if (!slots_percpu(__atomic_load_n(&b->group.slots, __ATOMIC_ACQUIRE)))
         return sign(read, rhs);
 
-    /* Near the ends of the range the read may have wrapped where the value has not. */
-    int64_t margin = (int64_t)error_of(b, inside);
+    /*
+     * Anybody may be publishing, one in each row. Near the ends of the range the read may have
+     * wrapped where the value has not.
+     */
+    int64_t margin = ((int64_t)b->batch - 1) * 2 * (int64_t)fastmm_counter_rows_used();
     int64_t low, high;
-    if (margin < 0 || __builtin_sub_overflow(read, margin, &low) ||
-        __builtin_add_overflow(read, margin, &high) || (low <= rhs && rhs <= high))
+    if (__builtin_sub_overflow(read, margin, &low) || __builtin_add_overflow(read, margin, &high) ||
+        (low <= rhs && rhs <= high))
         return sign(fastmm_counter_bounded_sum(b), rhs);
     return sign(read, rhs);
 }
@@ -228,8 +234,8 @@ int fastmm_counter_bounded_percpu(struct fastmm_counter_bounded *b)
 int fastmm_counter_bounded_atomic(struct fastmm_counter_bounded *b)
 {
     if (slots_percpu(b->group.slots)) {
-        b->entered = b->left = 0;
         fastmm_counter_group_set(&b->group, PUBLISHED, 0);
+        fastmm_counter_group_set(&b->group, PUBLISHING, b->peak);
     }
     return fastmm_counter_group_atomic(&b->group);
 }

@@ -27,11 +27,18 @@ unsigned fastmm_counter_group_size(const struct fastmm_counter_group *g)
     return slots_percpu(slots) ? fastmm_counter_slab_size(slots_row(slots, 0)) : (unsigned)slots;
 }
 
-int64_t fastmm_counter_group_sum(const struct fastmm_counter_group *g, unsigned i)
+/* Four chains of additions, since each waits for its last; rows far apart come from many pages. */
+int64_t FASTMM_COUNTER_NAME(fastmm_counter_sum_rows)(uintptr_t first, unsigned rows)
 {
-    uintptr_t slots = __atomic_load_n(&g->slots, __ATOMIC_ACQUIRE);
-    uint64_t sum = slots_load(base_of(g) + i);
-    return (int64_t)(slots_percpu(slots) ? sum + slots_sum(slots, i) : sum);
+    enum { STRIDE = FASTMM_COUNTER_STRIDE };
+    uint64_t sums[4] = {0};
+    uintptr_t row = first;
+    for (; rows >= 4; rows -= 4, row += 4 * (uintptr_t)STRIDE)
+        for (unsigned k = 0; k < 4; k++)
+            sums[k] += slots_load((const int64_t *)(row + k * (uintptr_t)STRIDE));
+    for (; rows > 0; rows--, row += STRIDE)
+        sums[0] += slots_load((const int64_t *)row);
+    return (int64_t)(sums[0] + sums[1] + sums[2] + sums[3]);
 }
 
 int64_t fastmm_counter_group_sum_positive(const struct fastmm_counter_group *g, unsigned i)

@@ -6,7 +6,8 @@
  * or none. Detection makes no rseq system call, so a sandbox that kills on one is no danger:
  *   - __rseq_size is 0 when libc did not register (old kernel, tunable, emulator, seccomp), even
  *     where __rseq_offset looks valid;
- *   - the calling thread's cpu_id is negative when its own registration failed;
+ *   - the calling thread's cpu_id is negative when its own registration failed (and glibc lets no
+ *     second thread run whose registration fails, so all are as this one);
  *   - mm_cid (Linux 6.3) is there when AT_RSEQ_FEATURE_SIZE covers it; __rseq_size of older libcs
  *     doesn't count it although the kernel fills it in.
  *
@@ -154,8 +155,10 @@ static void prepare_adds(uint32_t packed)
 {
     struct fastmm_counter_hot *hot = &FASTMM_COUNTER_NAME(fastmm_counter_hot);
     enum fastmm_counter_mechanism_kind kind = kind_of(packed);
-    if (kind == FASTMM_COUNTER_THREAD_SHARDS)
+    if (kind == FASTMM_COUNTER_THREAD_SHARDS) {
+        __atomic_store_n(&hot->ids, rows_of(packed), __ATOMIC_RELEASE);
         return;
+    }
     intptr_t id = rseq_offset() + (kind == FASTMM_COUNTER_RSEQ_MM_CID ? RSEQ_MM_CID : RSEQ_CPU_ID);
     if (seam.id)
         id = (intptr_t)((uintptr_t)seam.id - thread_pointer());
@@ -209,9 +212,6 @@ unsigned fastmm_counter_rows(void)
 
 unsigned fastmm_counter_rows_used(void)
 {
-    uint32_t packed = __atomic_load_n(&decision, __ATOMIC_ACQUIRE);
-    if (kind_of(packed) == FASTMM_COUNTER_THREAD_SHARDS)
-        return rows_of(packed);
     return __atomic_load_n(&FASTMM_COUNTER_NAME(fastmm_counter_hot).ids, __ATOMIC_ACQUIRE);
 }
 

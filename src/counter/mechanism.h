@@ -7,12 +7,6 @@
 
 #include <fastmm/counter.h>
 
-/*
- * The top bit of a slot pointer keeps the inline adds out of the slots: rows are chosen by thread,
- * or a quota's credit is being revoked.
- */
-#define FASTMM_COUNTER_TAG ((uintptr_t)1 << (8 * sizeof(uintptr_t) - 1))
-
 /* Decides if nobody has yet. */
 enum fastmm_counter_mechanism_kind fastmm_counter_decide(void);
 

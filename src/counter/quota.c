@@ -73,10 +73,10 @@ int fastmm_quota_destroy(struct fastmm_quota *q)
 /* The atomic word: true if it had v to give. */
 static int take_room(struct fastmm_quota *q, int64_t v)
 {
-    int64_t room = __atomic_load_n(&q->room, __ATOMIC_RELAXED);
+    int64_t room = __atomic_load_n(&q->room, __ATOMIC_ACQUIRE);
     while (room >= v)
         if (__atomic_compare_exchange_n(&q->room, &room, room - v, 0, __ATOMIC_ACQ_REL,
-                                        __ATOMIC_RELAXED))
+                                        __ATOMIC_ACQUIRE))
             return 1;
     return 0;
 }
@@ -178,6 +178,8 @@ int FASTMM_COUNTER_NAME(fastmm_quota_add_slow)(struct fastmm_quota *q, int64_t v
     } else if (take_room(q, v)) {
         restore_when_ample(q, __atomic_load_n(&q->room, __ATOMIC_RELAXED));
         return 1;
+    } else if (!slots_percpu(slots_of(q))) {
+        return 0; /* not switched before the look at the word either: all room was there */
     }
     lock_take(&lock);
     int added = take_room_anywhere(q, v);

@@ -30,11 +30,8 @@ static inline uint64_t slots_load(const int64_t *p)
 /* Counter i of every row that was used. */
 static inline uint64_t slots_sum(uintptr_t slots, unsigned i)
 {
-    unsigned used = fastmm_counter_rows_used();
-    uint64_t sum = 0;
-    for (unsigned row = 0; row < used; row++)
-        sum += slots_load(slots_word(slots, row, i));
-    return sum;
+    return (uint64_t)FASTMM_COUNTER_NAME(fastmm_counter_sum_rows)(
+        (uintptr_t)slots_word(slots, 0, i), fastmm_counter_rows_used());
 }
 
 #endif

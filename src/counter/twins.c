@@ -18,6 +18,8 @@
 
 FUNCTION(int, fastmm_counter_group_init, (struct fastmm_counter_group * g, unsigned n), (g, n))
 FUNCTION(int, fastmm_counter_group_destroy, (struct fastmm_counter_group * g), (g))
+FUNCTION(int64_t, fastmm_counter_group_sum, (const struct fastmm_counter_group *g, unsigned i),
+         (g, i))
 PROCEDURE(fastmm_counter_group_add, (struct fastmm_counter_group * g, unsigned i, int64_t v),
           (g, i, v))
 PROCEDURE(fastmm_counter_group_sub, (struct fastmm_counter_group * g, unsigned i, int64_t v),

@@ -1,63 +1,118 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The bounded counter: adds and publishing in every interleaving, and a reader that holds its read
- * against the true value of that moment and the bound it computes.
+ * against the true value of that moment.
  *
- * Planted errors: UNCOUNTED (publishing adds are not counted while in flight), ORDER (the reader
- * loads `entered` before `left`), SPLIT (what is published is marked before the total has grown).
+ * Planted errors: UNGUARDED (a row is published by several threads at once), SPLIT (total is read
+ * before it is marked as published, in two steps), DRAIN (publishing takes out of the total).
  */
 #define CPUS  2
 #define BATCH 2
 #ifndef ADDS
-#    define ADDS 2
+#    define ADDS 3
 #endif
+#define REACH (BATCH - 1)
 
 short total[CPUS], mark[CPUS];
-short published;
-byte entered, left;
+byte publishing[CPUS];
+short base, published;
+byte up_begun, up_ended; /* adds of +1; with UP all are */
 
-#define DISTANCE(cpu, v) (total[cpu] + (v) - mark[cpu])
+#define FITS(cpu, v) (total[cpu] + (v) - mark[cpu] <= REACH && total[cpu] + (v) - mark[cpu] >= -REACH)
 
-inline add(v)
+inline on_some_cpu()
 {
     if
     :: cpu = 0
     :: cpu = 1
-    fi;
-    if
-    :: atomic { DISTANCE(cpu, v) < BATCH && DISTANCE(cpu, v) > -BATCH -> total[cpu] = total[cpu] + v }
-    :: else ->
-#ifndef UNCOUNTED
-        entered++;
-#endif
-        /* Perhaps on another CPU by now. */
-        if
-        :: cpu = 0
-        :: cpu = 1
-        fi;
+    fi
+}
+
+inline publish()
+{
 #ifdef SPLIT
-        atomic { r = DISTANCE(cpu, v); mark[cpu] = total[cpu] + v };
-        total[cpu] = total[cpu] + v;
+    atomic {
+        if
+        :: publishing[cpu] == 0 -> publishing[cpu] = 1; ok = 1
+        :: else -> ok = 0
+        fi
+    };
+    if
+    :: ok ->
+        seen = total[cpu];
+        r = seen - mark[cpu];
+        mark[cpu] = seen
+    :: else
+    fi;
 #else
-        atomic { r = DISTANCE(cpu, v); total[cpu] = total[cpu] + v; mark[cpu] = total[cpu] };
+    atomic {
+        if
+#ifdef UNGUARDED
+        :: true ->
+#else
+        :: publishing[cpu] == 0 ->
 #endif
+            publishing[cpu] = 1; r = total[cpu] - mark[cpu]; ok = 1;
+#ifdef DRAIN
+            total[cpu] = 0; mark[cpu] = 0
+#else
+            mark[cpu] = total[cpu]
+#endif
+        :: else -> ok = 0
+        fi
+    };
+#endif
+    if
+    :: ok ->
+#ifdef DRAIN
+        atomic { published = published + r };
+        base = base + r;
+#else
         published = published + r;
-#ifndef UNCOUNTED
-        left++
 #endif
+        publishing[cpu] = 0
+    :: else
+    fi
+}
+
+inline add(v)
+{
+    on_some_cpu();
+    if
+    :: base = base + v /* aborted */
+    :: atomic { FITS(cpu, v) -> total[cpu] = total[cpu] + v }
+    :: atomic { !FITS(cpu, v) -> skip };
+        on_some_cpu(); /* perhaps another by now */
+        publish();
+        if
+        :: ok -> on_some_cpu();
+            atomic {
+                if
+                :: FITS(cpu, v) -> total[cpu] = total[cpu] + v
+                :: else -> base = base + v
+                fi
+            }
+        :: else -> base = base + v
+        fi
     fi
 }
 
 proctype adder()
 {
-    byte n, cpu;
-    short r;
+    byte n, cpu, ok;
+    short r, seen;
     do
     :: n < ADDS ->
+#ifdef UP
+        up_begun++;
+        add(1);
+        up_ended++;
+#else
         if
         :: add(1)
         :: add(-1)
         fi;
+#endif
         n++
     :: else -> break
     od
@@ -65,28 +120,42 @@ proctype adder()
 
 proctype reader()
 {
-    byte before, after;
-    short read, truth, bound;
-#ifdef ORDER
-    after = entered;
-#else
-    before = left;
-#endif
-    atomic { read = published; truth = total[0] + total[1] };
-#ifdef ORDER
-    before = left;
-#else
-    after = entered;
-#endif
-    bound = (BATCH - 1) * CPUS + BATCH * (after - before);
-    assert(read - truth <= bound && truth - read <= bound)
+    short read, truth;
+    atomic { read = base + published; truth = base + total[0] + total[1] };
+    assert(read - truth <= REACH * 2 * CPUS && truth - read <= REACH * 2 * CPUS);
+    atomic {
+        read = base + published;
+        truth = base + total[0] + total[1];
+        assert(read - truth <= REACH * (CPUS + publishing[0] + publishing[1]));
+        assert(truth - read <= REACH * (CPUS + publishing[0] + publishing[1]))
+    }
 }
+
+#ifdef UP
+proctype summer()
+{
+    short sum;
+    byte before;
+    before = up_ended;
+    sum = base;
+    sum = sum + total[0];
+    sum = sum + total[1];
+    assert(before <= sum && sum <= up_begun)
+}
+#endif
 
 init
 {
-    atomic { run adder(); run adder(); run reader() };
+    atomic {
+        run adder();
+        run adder();
+#ifdef UP
+        run summer()
+#else
+        run reader()
+#endif
+    };
     _nr_pr == 1;
-    assert(total[0] - mark[0] < BATCH && mark[0] - total[0] < BATCH);
-    assert(total[1] - mark[1] < BATCH && mark[1] - total[1] < BATCH);
+    assert(FITS(0, 0) && FITS(1, 0));
     assert(published == mark[0] + mark[1])
 }
