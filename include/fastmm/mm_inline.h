@@ -122,10 +122,13 @@ FASTMM_INLINE void fastmm_store_range(fastmm_pte_t *ptes, fastmm_pte_t pte, size
     const fastmm_pte_pair steps = {2 * step, 2 * step};
     fastmm_pte_pair pair = {pte, pte + step};
     size_t i = 0;
-    for (; i + 2 <= n; i += 2, pair += steps)
+    for (; i + 4 <= n; i += 4) {
         *(fastmm_pte_pair *)(void *)(ptes + i) = pair;
-    if (i < n)
-        ptes[i] = pair[0];
+        *(fastmm_pte_pair *)(void *)(ptes + i + 2) = pair + steps;
+        pair += 2 * steps;
+    }
+    for (pte = pair[0]; i < n; i++, pte += step)
+        ptes[i] = pte;
 }
 
 /*

@@ -2,12 +2,12 @@
 /*
  * What the AVX-512 builds share: eight entries are one line.
  *
- * The optimistic path takes lines of eight pages with consecutive frames, which one compare
- * proves, together with their eight words, which lie side by side. The first line that is anything
- * else sends the rest of the span to the general path: every entry is classified by masks, pages
- * and swap slots are compressed into short lists, and tight loops count those. A span that holds
- * something rare (a pinned page, a count near its limit, an entry that makes no sense) is left to
- * the plain build before anything was changed.
+ * The optimistic path takes lines of eight pages. If their frames are consecutive, which one
+ * compare proves, their eight words lie side by side and change at once; if not, one after the
+ * other. The first line that is anything else sends the rest of the span to the general path:
+ * every entry is classified by masks, pages and swap slots are compressed into short lists, and
+ * tight loops count those. What holds something rare (a pinned page, a count near its limit, an
+ * entry that makes no sense) is left to the plain build before anything was changed.
  */
 #ifndef FASTMM_SRC_MM_SPAN_AVX512_H
 #define FASTMM_SRC_MM_SPAN_AVX512_H
@@ -54,6 +54,22 @@ AVX512 static inline uint64_t line_of_pages(__m512i line, uint64_t first_entry, 
         line, all_of(FASTMM_PTE_PFN_MASK | FASTMM_PTE_PRESENT | FASTMM_PTE_SPECIAL | forbidden));
     bool same = _mm512_cmpneq_epi64_mask(looked_at, wanted) == 0;
     return same && pfn + LINE - 1 <= highest ? pfn : 0;
+}
+
+/* All eight are pages, wherever their frames are, and none of the `forbidden` bits is set. */
+AVX512 static inline bool line_is_pages(__m512i line, uint64_t highest, uint64_t forbidden)
+{
+    __m512i looked_at =
+        _mm512_and_si512(line, all_of(FASTMM_PTE_PRESENT | FASTMM_PTE_SPECIAL | forbidden));
+    __m512i field = _mm512_and_si512(line, all_of(FASTMM_PTE_PFN_MASK));
+    return _mm512_cmpneq_epi64_mask(looked_at, all_of(FASTMM_PTE_PRESENT)) == 0 &&
+           _mm512_cmpgt_epu64_mask(field, all_of(highest << FASTMM_PAGE_SHIFT)) == 0;
+}
+
+AVX512 static inline void frames_of(__m512i line, uint64_t pfns[LINE])
+{
+    __m512i field = _mm512_and_si512(line, all_of(FASTMM_PTE_PFN_MASK));
+    _mm512_storeu_si512(pfns, _mm512_srli_epi64(field, FASTMM_PAGE_SHIFT));
 }
 
 /* The kind that all eight words have, in its place; 0 if they differ, are unused, or rare. */
@@ -125,6 +141,13 @@ static inline uint64_t kind_count(uint64_t counts, enum fastmm_frame_kind kind)
 static inline uint64_t count_kind(uint64_t word)
 {
     return UINT64_C(1) << (KIND_COUNT_BITS * (unsigned)frame_kind(word));
+}
+
+/* Pages of the kinds that entries may map. */
+static inline uint64_t ordinary(uint64_t counts)
+{
+    return kind_count(counts, FASTMM_FRAME_ANON) + kind_count(counts, FASTMM_FRAME_FILE) +
+           kind_count(counts, FASTMM_FRAME_SHMEM);
 }
 
 static inline void add_kinds(struct rss_change *rss, uint64_t counts, int64_t sign)

@@ -47,9 +47,59 @@ struct run {
     uint64_t from, to;
 };
 
-/* Copies lines while they are plain. Returns how many entries were done. */
-AVX512 static unsigned copy_plain_lines(const struct copy *c, const struct table_span *span,
-                                        fastmm_pte_t *target, struct rss_change *rss)
+/*
+ * Counts `n` pages, each by itself, and adds them to *counts; false, and nothing changed, if one of
+ * them is rare. The same page may be there several times.
+ */
+FASTMM_INLINE bool count_pages(struct fastmm_frames *frames, const uint64_t *pfns, unsigned n,
+                               uint64_t *counts)
+{
+    uint64_t rare = 0, kinds = 0;
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t word = frames->word[pfns[i]];
+        rare |= word | (word + n * FRAME_MAPPED);
+        kinds += count_kind(word);
+    }
+    if (FASTMM_UNLIKELY((rare & WORD_RARE) || ordinary(kinds) != n))
+        return false;
+    for (unsigned i = 0; i < n; i++) {
+        frames->word[pfns[i]] += FRAME_MAPPED;
+        frame_clear_exclusive(frames, pfns[i]);
+    }
+    *counts += kinds;
+    return true;
+}
+
+AVX512 static inline bool count_scattered(struct fastmm_frames *frames, __m512i line,
+                                          uint64_t *counts)
+{
+    uint64_t pfns[LINE];
+    if (!line_is_pages(line, frames->highest, 0))
+        return false;
+    frames_of(line, pfns);
+    return count_pages(frames, pfns, LINE, counts);
+}
+
+AVX512 static inline bool count_consecutive(struct fastmm_frames *frames, uint64_t pfn,
+                                            uint64_t *counts, struct run *run)
+{
+    __m512i words = _mm512_loadu_si512(frames->word + pfn);
+    uint64_t kind = kind_of_words(words, frames->word[pfn]);
+    if (FASTMM_UNLIKELY(!kind))
+        return false;
+    _mm512_storeu_si512(frames->word + pfn, _mm512_add_epi64(words, all_of(FRAME_MAPPED)));
+    *counts += LINE * count_kind(kind);
+    if (FASTMM_UNLIKELY(pfn != run->to)) {
+        clear_bits(frames->exclusive, run->from, run->to);
+        run->from = pfn;
+    }
+    run->to = pfn + LINE;
+    return true;
+}
+
+/* Copies lines while they are pages. Returns how many entries were done. */
+AVX512 static unsigned copy_page_lines(const struct copy *c, const struct table_span *span,
+                                       fastmm_pte_t *target, struct rss_change *rss)
 {
     struct fastmm_frames *frames = c->frames;
     const __m512i dropped = all_of(dropped_bits(c));
@@ -58,28 +108,17 @@ AVX512 static unsigned copy_plain_lines(const struct copy *c, const struct table
     unsigned i = 0;
     for (; i + LINE <= span->count; i += LINE) {
         __m512i line = _mm512_loadu_si512(span->pte + i);
-        uint64_t pfn = line_of_pages(line, span->pte[i], frames->highest, 0);
-        if (FASTMM_UNLIKELY(!pfn)) {
-            if (_mm512_test_epi64_mask(line, line))
-                break;
+        if (_mm512_test_epi64_mask(line, line) == 0)
             continue; /* the target is zero already */
-        }
-        __m512i words = _mm512_loadu_si512(frames->word + pfn);
-        uint64_t kind = kind_of_words(words, frames->word[pfn]);
-        if (FASTMM_UNLIKELY(!kind))
+        uint64_t pfn = line_of_pages(line, span->pte[i], frames->highest, 0);
+        if (!(pfn ? count_consecutive(frames, pfn, &counts, &run)
+                  : count_scattered(frames, line, &counts)))
             break;
-        _mm512_storeu_si512(frames->word + pfn, _mm512_add_epi64(words, all_of(FRAME_MAPPED)));
         if (c->cow) {
             line = wrprotect(line, ALL);
             _mm512_storeu_si512(span->pte + i, line);
         }
         _mm512_storeu_si512(target + i, _mm512_andnot_si512(dropped, line));
-        counts += LINE * count_kind(kind);
-        if (FASTMM_UNLIKELY(pfn != run.to)) {
-            clear_bits(frames->exclusive, run.from, run.to);
-            run.from = pfn;
-        }
-        run.to = pfn + LINE;
     }
     clear_bits(frames->exclusive, run.from, run.to);
     add_kinds(rss, counts, 1);
@@ -136,34 +175,6 @@ AVX512 static bool prepare(const struct copy *c, const struct table_span *span,
     return true;
 }
 
-/* Counts pages by kind, or returns 0 if one of them isn't an ordinary page with room to count. */
-static uint64_t check_pages(const struct fastmm_frames *frames, const struct lists *lists)
-{
-    uint64_t rare = 0, counts = 0;
-    for (unsigned i = 0; i < lists->pages; i++) {
-        uint64_t word = frames->word[lists->page[i]];
-        /* The same page may be in the list again, up to a whole table of times. */
-        rare |= word | (word + FASTMM_PTES * FRAME_MAPPED);
-        counts += count_kind(word);
-    }
-    uint64_t ordinary = kind_count(counts, FASTMM_FRAME_ANON) +
-                        kind_count(counts, FASTMM_FRAME_FILE) +
-                        kind_count(counts, FASTMM_FRAME_SHMEM);
-    return (rare & WORD_RARE) || ordinary != lists->pages ? 0 : counts;
-}
-
-static void count_lists(const struct copy *c, const struct lists *lists)
-{
-    struct fastmm_frames *frames = c->frames;
-    for (unsigned i = 0; i < lists->pages; i++) {
-        uint64_t pfn = lists->page[i];
-        frames->word[pfn] += FRAME_MAPPED;
-        frame_clear_exclusive(frames, pfn);
-    }
-    for (unsigned i = 0; i < lists->swaps; i++)
-        fastmm_swap_get(c->child->machine, lists->swap[i]);
-}
-
 /* The parent's own entries: private pages become read-only, swap entries shared. */
 AVX512 static void change_parent(const struct copy *c, const struct table_span *span)
 {
@@ -186,13 +197,14 @@ static int copy_general(const struct copy *c, const struct table_span *span, fas
 {
     struct lists lists;
     lists.pages = lists.swaps = 0;
-    bool fine = prepare(c, span, target, &lists);
-    uint64_t counts = fine ? check_pages(c->frames, &lists) : 0;
-    if (FASTMM_UNLIKELY(!fine || (!counts && lists.pages))) {
+    uint64_t counts = 0;
+    if (FASTMM_UNLIKELY(!prepare(c, span, target, &lists) ||
+                        !count_pages(c->frames, lists.page, lists.pages, &counts))) {
         memset(target, 0, span->count * sizeof(*target));
         return fastmm_copy_plain(c, span, target);
     }
-    count_lists(c, &lists);
+    for (unsigned i = 0; i < lists.swaps; i++)
+        fastmm_swap_get(c->child->machine, lists.swap[i]);
     change_parent(c, span);
     add_kinds(rss, counts, 1);
     rss->by[FASTMM_RSS_SWAP] += lists.swaps;
@@ -203,7 +215,7 @@ AVX512 int fastmm_copy_avx512(const struct copy *c, const struct table_span *spa
                               fastmm_pte_t *target)
 {
     struct rss_change rss = {{0}};
-    unsigned done = copy_plain_lines(c, span, target, &rss);
+    unsigned done = copy_page_lines(c, span, target, &rss);
     struct table_span rest = span_from(span, done);
     int rc = rest.count ? copy_general(c, &rest, target + done, &rss) : 0;
     _mm256_zeroupper();

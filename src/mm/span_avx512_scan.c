@@ -97,6 +97,25 @@ static uint64_t telling_bits(fastmm_pte_t pte)
     return pte & FASTMM_PTE_PRESENT ? ~FASTMM_PTE_PFN_MASK : UINT64_MAX;
 }
 
+/* How many of the entries are alike, in steps of four lines, up to the first step that isn't. */
+AVX512 static inline unsigned count_uniform(const fastmm_pte_t *pte, unsigned count,
+                                            __m512i told_by, __m512i wanted)
+{
+    const int differs_in = 0x28; /* (a ^ b) & c */
+    unsigned i = 0;
+    for (; i + 4 * LINE <= count; i += 4 * LINE) {
+        __m512i any = _mm512_setzero_si512();
+        for (unsigned j = 0; j < 4; j++) {
+            __m512i line = _mm512_loadu_si512(pte + i + j * LINE);
+            any =
+                _mm512_or_si512(any, _mm512_ternarylogic_epi64(line, wanted, told_by, differs_in));
+        }
+        if (_mm512_test_epi64_mask(any, any))
+            break;
+    }
+    return i;
+}
+
 AVX512 void fastmm_scan_avx512(const struct table_span *span, struct fastmm_scan *scan)
 {
     struct lanes_scan lanes_scan = {0};
@@ -105,6 +124,11 @@ AVX512 void fastmm_scan_avx512(const struct table_span *span, struct fastmm_scan
     uint64_t empty = 0, alike = 0;
     unsigned i = 0;
     for (; i + LINE <= span->count; i += LINE) {
+        unsigned uniform = count_uniform(span->pte + i, span->count - i, told_by, wanted);
+        alike += uniform;
+        i += uniform;
+        if (i + LINE > span->count)
+            break;
         __m512i line = _mm512_loadu_si512(span->pte + i);
         if (_mm512_cmpneq_epi64_mask(_mm512_and_si512(line, told_by), wanted) == 0)
             alike += LINE;

@@ -29,36 +29,59 @@ static void free_lanes(struct fastmm_machine *machine, uint64_t pfn, unsigned un
         fastmm_frame_free(machine, pfn + (unsigned)__builtin_ctz(unused));
 }
 
-/* Zaps lines while they are plain. Returns how many entries were done. */
-AVX512 static unsigned zap_plain_lines(const struct zap *z, const struct table_span *span,
-                                       struct rss_change *rss)
+AVX512 static inline bool drop_consecutive(struct fastmm_machine *machine, uint64_t pfn,
+                                           __m512i line, uint64_t *counts)
+{
+    uint64_t *word = machine->frames.word + pfn;
+    __m512i words = _mm512_loadu_si512(word);
+    uint64_t kind = kind_of_words(words, *word);
+    if (FASTMM_UNLIKELY(!kind))
+        return false;
+    words = _mm512_sub_epi64(words, all_of(FRAME_MAPPED));
+    if (kind != FRAME_KIND(FASTMM_FRAME_ANON))
+        words = tell(words, line);
+    _mm512_storeu_si512(word, words);
+    *counts += LINE * count_kind(kind);
+    __mmask8 unused = _mm512_testn_epi64_mask(words, all_of(FRAME_REF_MASK));
+    if (unused)
+        free_lanes(machine, pfn, unused);
+    return true;
+}
+
+/* Drops the page of each entry of a list, one after the other. */
+static inline void drop_pages(struct fastmm_machine *machine, const fastmm_pte_t *ptes, unsigned n,
+                              uint64_t *counts)
+{
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t pfn = (ptes[i] & FASTMM_PTE_PFN_MASK) >> FASTMM_PAGE_SHIFT;
+        uint64_t *word = &machine->frames.word[pfn];
+        *counts += count_kind(*word);
+        if (!frame_is_anon(*word))
+            *word |= told_by(ptes[i]);
+        frame_unmap(machine, pfn);
+    }
+}
+
+/* Zaps lines while they are pages. Returns how many entries were done. */
+AVX512 static unsigned zap_page_lines(const struct zap *z, const struct table_span *span,
+                                      struct rss_change *rss)
 {
     struct fastmm_machine *machine = z->mm->machine;
-    struct fastmm_frames *frames = &machine->frames;
+    const uint64_t highest = machine->frames.highest;
     const uint64_t forbidden = z->keep_uffd_wp ? FASTMM_PTE_UFFD_WP : 0;
     uint64_t counts = 0;
     unsigned i = 0;
     for (; i + LINE <= span->count; i += LINE) {
         __m512i line = _mm512_loadu_si512(span->pte + i);
-        uint64_t pfn = line_of_pages(line, span->pte[i], frames->highest, forbidden);
-        if (FASTMM_UNLIKELY(!pfn)) {
-            if (_mm512_test_epi64_mask(line, line))
-                break;
+        if (_mm512_test_epi64_mask(line, line) == 0)
             continue;
+        uint64_t pfn = line_of_pages(line, span->pte[i], highest, forbidden);
+        if (!pfn || !drop_consecutive(machine, pfn, line, &counts)) {
+            if (!line_is_pages(line, highest, forbidden))
+                break;
+            drop_pages(machine, span->pte + i, LINE, &counts);
         }
-        __m512i words = _mm512_loadu_si512(frames->word + pfn);
-        uint64_t kind = kind_of_words(words, frames->word[pfn]);
-        if (FASTMM_UNLIKELY(!kind))
-            break;
-        words = _mm512_sub_epi64(words, all_of(FRAME_MAPPED));
-        if (kind != FRAME_KIND(FASTMM_FRAME_ANON))
-            words = tell(words, line);
-        _mm512_storeu_si512(frames->word + pfn, words);
         _mm512_storeu_si512(span->pte + i, _mm512_setzero_si512());
-        counts += LINE * count_kind(kind);
-        __mmask8 unused = _mm512_testn_epi64_mask(words, all_of(FRAME_REF_MASK));
-        if (unused)
-            free_lanes(machine, pfn, unused);
     }
     add_kinds(rss, counts, -1);
     return i;
@@ -109,13 +132,7 @@ static bool zap_general(const struct zap *z, const struct table_span *span, stru
     lists.pages = lists.swaps = 0;
     if (z->keep_guards || !collect(z, span, &lists))
         return fastmm_zap_plain(z, span);
-    for (unsigned i = 0; i < lists.pages; i++) {
-        uint64_t pfn = (lists.page[i] & FASTMM_PTE_PFN_MASK) >> FASTMM_PAGE_SHIFT;
-        uint64_t *word = &machine->frames.word[pfn];
-        counts += count_kind(*word);
-        *word |= frame_is_anon(*word) ? 0 : told_by(lists.page[i]);
-        frame_unmap(machine, pfn);
-    }
+    drop_pages(machine, lists.page, lists.pages, &counts);
     for (unsigned i = 0; i < lists.swaps; i++)
         fastmm_swap_put(machine, lists.swap[i]);
     clear(span);
@@ -127,7 +144,7 @@ static bool zap_general(const struct zap *z, const struct table_span *span, stru
 AVX512 bool fastmm_zap_avx512(const struct zap *z, const struct table_span *span)
 {
     struct rss_change rss = {{0}};
-    struct table_span rest = span_from(span, zap_plain_lines(z, span, &rss));
+    struct table_span rest = span_from(span, zap_page_lines(z, span, &rss));
     bool left = rest.count && zap_general(z, &rest, &rss);
     _mm256_zeroupper();
     rss_apply(&z->mm->rss, &rss);

@@ -77,11 +77,9 @@ static void fill_page(struct twin *t, enum style style, uint64_t page, uint64_t 
     }
 }
 
-static void same_tables(const struct twin *a, const struct twin *b, const struct fastmm_mm *one,
-                        const struct fastmm_mm *two)
+static void same_tables(const struct fastmm_mm *one, const struct fastmm_mm *two)
 {
     static fastmm_pte_t left[SPAN_PAGES], right[SPAN_PAGES];
-    (void)a, (void)b;
     EQUAL(fastmm_mm_read(one, BASE, SPAN_PAGES, left), 0);
     EQUAL(fastmm_mm_read(two, BASE, SPAN_PAGES, right), 0);
     for (size_t i = 0; i < SPAN_PAGES; i++)
@@ -106,9 +104,9 @@ static void same_machines(const struct twin *a, const struct twin *b)
     EQUAL(one->free_head, two->free_head);
     EQUAL(one->swap_used, two->swap_used);
     EQUAL(one->frames.bad.count, two->frames.bad.count);
-    same_tables(a, b, a->mm, b->mm);
+    same_tables(a->mm, b->mm);
     if (a->child)
-        same_tables(a, b, a->child, b->child);
+        same_tables(a->child, b->child);
 }
 
 static void close_twin(struct twin *t)
@@ -124,27 +122,29 @@ static void close_twin(struct twin *t)
     end_machine(t->machine);
 }
 
-/* The same rare thing in both: a pin, a count near its end, or a page shared with itself. */
+/* The next entry maps the same page once more. Neither may be writable then. */
+static void map_twice(struct twin *t, uint64_t page)
+{
+    fastmm_pte_t *entry = fastmm_table_find(t->mm, BASE + PAGES(page));
+    if (!entry || !fastmm_pte_present(*entry) || fastmm_pte_special(*entry))
+        return;
+    uint64_t pfn = fastmm_pte_pfn(*entry);
+    if (!frame_is_anon(t->machine->frames.word[pfn]))
+        return;
+    *entry = fastmm_pte_wrprotect(*entry);
+    frame_clear_exclusive(&t->machine->frames, pfn);
+    (void)fastmm_mm_zap(t->mm, BASE + PAGES(page + 1), BASE + PAGES(page + 2));
+    (void)populate(t->mm, BASE + PAGES(page + 1), 1, FASTMM_POPULATE_ANON, pfn, 0);
+}
+
+/* The same rare thing in both. */
 static void add_rarity(struct twin *t, uint64_t rare, uint64_t page)
 {
     uint64_t pfn;
     if (rare == 1)
         (void)fastmm_mm_pin(t->mm, BASE + PAGES(page), &pfn);
-    if (rare == 2) {
-        fastmm_pte_t pte = pte_at(t->mm, BASE + PAGES(page));
-        if (!fastmm_pte_none(pte)) {
-            (void)fastmm_mm_zap(t->mm, BASE + PAGES(page + 1), BASE + PAGES(page + 2));
-            uint64_t frame = fastmm_pte_pfn(pte);
-            if (fastmm_pte_present(pte) && !fastmm_pte_special(pte))
-                frame_clear_exclusive(&t->machine->frames, frame);
-            (void)populate(t->mm, BASE + PAGES(page + 1), 1, FASTMM_POPULATE_ANON, frame, 0);
-            if (fastmm_pte_present(pte) && !fastmm_pte_special(pte)) {
-                fastmm_pte_t *entry = fastmm_table_find(t->mm, BASE + PAGES(page));
-                if (frame_is_anon(t->machine->frames.word[frame]))
-                    *entry = fastmm_pte_wrprotect(*entry);
-            }
-        }
-    }
+    if (rare == 2)
+        map_twice(t, page);
 }
 
 static void both(struct twin *t, uint64_t rng, uint64_t limit)
@@ -193,6 +193,10 @@ static void one_round(unsigned impl, uint64_t seed)
                   0);
         for (uint64_t page = 3; page < SPAN_PAGES; page++)
             fill_page(&t[i], style, page, &pages, uffd);
+        if (uffd && rare_page % 2)
+            EQUAL(fastmm_mm_uffd_protect(t[i].mm, BASE + PAGES(rare_page / 2 + 3),
+                                         BASE + PAGES(rare_page + 300)),
+                  0);
         add_rarity(&t[i], rare, rare_page);
         check_machine(t[i].machine);
     }
