@@ -17,7 +17,7 @@ static int swap_on(struct fastmm_machine *machine, const struct fastmm_snapshot_
     return rc;
 }
 
-int layout_redis(struct fastmm_machine **machine, struct fastmm_mm **mm,
+int layout_redis(enum fastmm_mm_impl build, struct fastmm_machine **machine, struct fastmm_mm **mm,
                  struct fastmm_snapshot_summary *summary)
 {
     struct fastmm_snapshot_summary sum;
@@ -26,8 +26,10 @@ int layout_redis(struct fastmm_machine **machine, struct fastmm_mm **mm,
     int rc = fastmm_snapshot_open(redis_snapshot, redis_snapshot_size, &sum, NULL, &cursor);
     if (rc)
         return rc;
-    struct fastmm_machine_config config = {
-        .frames = fastmm_snapshot_frames_needed(&sum) + SPARE_FRAMES, .levels = sum.levels};
+    struct fastmm_machine_config config = {.frames =
+                                               fastmm_snapshot_frames_needed(&sum) + SPARE_FRAMES,
+                                           .levels = sum.levels,
+                                           .impl = build};
     rc = fastmm_machine_create(&config, &made);
     if (rc)
         return rc;

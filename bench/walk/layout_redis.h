@@ -11,10 +11,10 @@
 #include <fastmm/snapshot.h>
 
 /*
- * A machine that holds that address space and nothing else, with hardly a frame to spare. The
- * caller destroys both. `summary` may be NULL. 0 or a negative errno.
+ * A machine of that build that holds that address space and nothing else, with hardly a frame to
+ * spare. The caller destroys both. `summary` may be NULL. 0 or a negative errno.
  */
-int layout_redis(struct fastmm_machine **machine, struct fastmm_mm **mm,
+int layout_redis(enum fastmm_mm_impl build, struct fastmm_machine **machine, struct fastmm_mm **mm,
                  struct fastmm_snapshot_summary *summary);
 
 #endif

@@ -104,9 +104,9 @@ static const struct {
 static int build(struct scene *s, const char *layout, uint64_t mib)
 {
     if (strcmp(layout, "redis") == 0)
-        return layout_redis(&s->machine, &s->parent, NULL);
+        return layout_redis(s->impl->build, &s->machine, &s->parent, NULL);
     struct builder b = {.pages = mib << 8};
-    const struct fastmm_machine_config config = {.frames = b.pages + 1024};
+    const struct fastmm_machine_config config = {.frames = b.pages + 1024, .impl = s->impl->build};
     const struct fastmm_map map = {BASE, BASE + (mib << 20), RW, NULL, 0};
     int rc = fastmm_machine_create(&config, &s->machine);
     if (!rc)
@@ -205,13 +205,24 @@ void scene_unmap(struct scene *s, struct fastmm_mm *mm)
         fastmm_mm_unmap(mm, 0, s->machine->user_end);
 }
 
+static void scan_mapping(const struct fastmm_mm *mm, const struct fastmm_vma *vma,
+                         struct fastmm_scan *scan)
+{
+    struct fastmm_scan one;
+    uint64_t *sums = (uint64_t *)scan, *add = (uint64_t *)&one;
+    fastmm_mm_scan(mm, vma->start, vma->end, &one);
+    for (size_t i = 0; i < sizeof(one) / sizeof(*add); i++)
+        sums[i] += add[i];
+}
+
 void scene_scan(struct scene *s, struct fastmm_scan *scan)
 {
     memset(scan, 0, sizeof(*scan));
     if (s->impl->rival)
         s->impl->rival->scan(s->parent, scan);
     else
-        fastmm_mm_scan(s->parent, 0, UINT64_MAX, scan);
+        for (size_t i = 0; i < s->parent->vma_count; i++)
+            scan_mapping(s->parent, s->parent->vmas[i], scan);
 }
 
 /* --- Digest ---------------------------------------------------------------------------------- */

@@ -15,9 +15,10 @@
 #include "baseline/walk_rival.h"
 #include "harness/bench.h"
 
-/* Who forks, zaps and scans: the library (no rival), or a rival. */
+/* Who forks, zaps and scans: a build of the library (no rival), or a rival. */
 struct walk_impl {
     const char *name;
+    enum fastmm_mm_impl build;
     const struct rival_ops *rival;
 };
 

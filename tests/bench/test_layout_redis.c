@@ -28,7 +28,7 @@ START_TEST(space_is_forked_scanned_and_ended_again_and_again)
     struct fastmm_machine *machine;
     struct fastmm_mm *mm, *child;
     struct fastmm_scan before = {0}, after = {0};
-    ck_assert_int_eq(layout_redis(&machine, &mm, &sum), 0);
+    ck_assert_int_eq(layout_redis(FASTMM_MM_BEST, &machine, &mm, &sum), 0);
     ck_assert_int_eq(fastmm_mm_scan(mm, 0, UINT64_MAX, &before), 0);
     ck_assert_uint_eq(before.present, sum.anon_pages + sum.file_pages + sum.zero_pages);
     for (unsigned i = 0; i < 20; i++) {
