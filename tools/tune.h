@@ -73,6 +73,8 @@ double tune_map_usual(const struct tune_map *map);
 #define TUNE_MAX_ZONES 8
 /* From this on a zone is a trap: whoever meets it loses more than rep ever wins. */
 #define TUNE_TRAP 2.0
+/* In copies of at least this size; nobody uses rep for small ones that alias. */
+#define TUNE_TRAP_SIZE 4096
 unsigned tune_zones(const struct tune_map *map, struct tune_zone zones[TUNE_MAX_ZONES]);
 
 /* ---- The knee of rep for short sizes --------------------------------------------------------- */
@@ -116,14 +118,28 @@ struct tune_libc {
     struct tune_probe probes[TUNE_MAX_PROBES];
 };
 
+/*
+ * What to try, in this order, each on top of what helped before: streaming from where it wins; rep
+ * from where it wins, or never where aliases make it a trap. An early streaming start makes up for
+ * what giving up rep costs.
+ */
+#define TUNE_CANDIDATES 3
+struct tune_results;
+struct tune_candidate {
+    char tunable[80];
+};
+unsigned tune_candidates(const struct tune_results *r,
+                         struct tune_candidate candidates[TUNE_CANDIDATES]);
+
 /* ---- All together ---------------------------------------------------------------------------- */
 
 #define TUNE_MAPS 4
 
 struct tune_results {
     double seconds;
-    const char *vector; /* the implementation behind TUNE_VECTOR */
-    size_t largest;     /* bytes of the largest block measured */
+    const char *vector;                   /* the implementation behind TUNE_VECTOR */
+    unsigned avoided_first, avoided_last; /* aliases at which the library never uses rep movsb */
+    size_t largest;                       /* bytes of the largest block measured */
     struct tune_table copy, clear;
     struct tune_map maps[TUNE_MAPS];
     struct tune_short rep_copy, rep_clear;
@@ -131,7 +147,13 @@ struct tune_results {
     struct tune_libc libc;
 };
 
-/* The settings that the measurements call for. */
+/* The slowest alias of copies large enough for a trap; times 1 and some alias if none is slow. */
+struct tune_zone tune_worst_zone(const struct tune_results *r);
+
+/*
+ * The settings that the measurements call for. No rep for copies if there is a trap outside the
+ * aliases at which the library avoids rep anyway.
+ */
 struct fastmm_copy_settings tune_settings(const struct tune_results *r);
 
 /* "vectors", "rep", "streaming", "libc" as they stand in sentences and columns. */

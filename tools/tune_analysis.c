@@ -2,6 +2,8 @@
 /* What the tables of `fastmm tune` mean. Nothing here measures or prints. */
 #include "tune.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -175,11 +177,40 @@ static void thresholds(const struct tune_table *table, uint64_t *rep_min, uint64
                                        *stream_min <= last ? (size_t)*stream_min - 1 : last));
 }
 
+struct tune_zone tune_worst_zone(const struct tune_results *r)
+{
+    struct tune_zone worst = {.worst = 8, .times = 1};
+    for (unsigned m = 0; m < TUNE_MAPS; m++) {
+        struct tune_zone zones[TUNE_MAX_ZONES];
+        unsigned count = r->maps[m].size >= TUNE_TRAP_SIZE ? tune_zones(&r->maps[m], zones) : 0;
+        for (unsigned z = 0; z < count; z++)
+            if (zones[z].times > worst.times)
+                worst = zones[z];
+    }
+    return worst;
+}
+
+/* Is there a trap that the library doesn't avoid by itself? */
+static bool unknown_trap(const struct tune_results *r)
+{
+    for (unsigned m = 0; m < TUNE_MAPS; m++) {
+        struct tune_zone zones[TUNE_MAX_ZONES];
+        unsigned count = r->maps[m].size >= TUNE_TRAP_SIZE ? tune_zones(&r->maps[m], zones) : 0;
+        for (unsigned z = 0; z < count; z++)
+            if (zones[z].times >= TUNE_TRAP &&
+                (zones[z].first < r->avoided_first || zones[z].last > r->avoided_last))
+                return true;
+    }
+    return false;
+}
+
 struct fastmm_copy_settings tune_settings(const struct tune_results *r)
 {
     struct fastmm_copy_settings s = {0};
     thresholds(&r->copy, &s.copy_rep_min, &s.copy_stream_min);
     thresholds(&r->clear, &s.fill_rep_min, &s.fill_stream_min);
+    if (unknown_trap(r))
+        s.copy_rep_min = FASTMM_COPY_NEVER;
     return s;
 }
 
@@ -196,4 +227,26 @@ const char *tune_way_name(enum tune_way way, const char *job)
     default:
         return copy ? "memcpy" : "memset";
     }
+}
+
+static void name_candidate(struct tune_candidate *c, const char *tunable, uint64_t value)
+{
+    snprintf(c->tunable, sizeof(c->tunable), "glibc.cpu.%s=%#" PRIx64, tunable, value);
+}
+
+unsigned tune_candidates(const struct tune_results *r,
+                         struct tune_candidate candidates[TUNE_CANDIDATES])
+{
+    struct fastmm_copy_settings s = tune_settings(r);
+    unsigned count = 0;
+    if (r->copy.count == 0)
+        return 0;
+    uint64_t stream =
+        tune_crossover(&r->copy, TUNE_STREAM, 1u << TUNE_LIBC, r->copy.size[r->copy.count - 1]);
+    if (stream != UINT64_MAX)
+        name_candidate(&candidates[count++], "x86_non_temporal_threshold", stream);
+    name_candidate(&candidates[count++], "x86_rep_movsb_threshold",
+                   tune_worst_zone(r).times >= TUNE_TRAP ? UINT64_MAX : s.copy_rep_min);
+    name_candidate(&candidates[count++], "x86_rep_stosb_threshold", s.fill_rep_min);
+    return count;
 }

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fastmm/cpu.h>
-#include <inttypes.h>
 #include <math.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -192,53 +191,10 @@ static bool helps(const struct comparison *c)
     return gain >= GREAT_GAIN || (!loses && (gain >= LEAST_GAIN || most >= LEAST_CELL_GAIN));
 }
 
-/* The alias where copies of a page and more are slowest, and by how much; some alias otherwise. */
-static struct tune_zone worst_zone(const struct tune_results *r)
-{
-    struct tune_zone worst = {.worst = 8, .times = 1};
-    for (unsigned m = 0; m < TUNE_MAPS; m++) {
-        struct tune_zone zones[TUNE_MAX_ZONES];
-        unsigned count = tune_zones(&r->maps[m], zones);
-        for (unsigned z = 0; z < count; z++)
-            if (r->maps[m].size >= 4 * KIB && zones[z].times > worst.times)
-                worst = zones[z];
-    }
-    return worst;
-}
-
 static void append(char *line, size_t size, const char *tunable)
 {
     size_t used = strlen(line);
     snprintf(line + used, size - used, "%s%s", used ? ":" : "", tunable);
-}
-
-/* Where libc should start to stream, by what was measured; 0: nothing to say. */
-static uint64_t stream_start(const struct tune_results *r)
-{
-    uint64_t from =
-        tune_crossover(&r->copy, TUNE_STREAM, 1u << TUNE_LIBC, r->copy.size[r->copy.count - 1]);
-    return from == UINT64_MAX ? 0 : from;
-}
-
-#define CANDIDATES 3
-
-/*
- * Streaming from where it wins; rep from where it wins, or never where aliases make it a trap. Each
- * is tried on top of what helped before: an early streaming start makes up for what giving up rep
- * costs.
- */
-static unsigned candidates(const struct tune_results *r, char texts[CANDIDATES][80])
-{
-    struct fastmm_copy_settings s = tune_settings(r);
-    bool trap = worst_zone(r).times >= TUNE_TRAP;
-    unsigned count = 0;
-    uint64_t stream = stream_start(r);
-    if (stream)
-        snprintf(texts[count++], 80, "glibc.cpu.x86_non_temporal_threshold=%#" PRIx64, stream);
-    snprintf(texts[count++], 80, "glibc.cpu.x86_rep_movsb_threshold=%#" PRIx64,
-             trap ? UINT64_MAX : s.copy_rep_min);
-    snprintf(texts[count++], 80, "glibc.cpu.x86_rep_stosb_threshold=%#" PRIx64, s.fill_rep_min);
-    return count;
 }
 
 static void record(struct tune_libc *libc, const struct comparison *c)
@@ -261,13 +217,13 @@ int tune_try_libc(struct tune_results *r, struct tool_error *error)
         libc->skipped = "too little memory is free";
         return 0;
     }
-    char texts[CANDIDATES][80];
-    unsigned alias = worst_zone(r).worst, count = candidates(r, texts);
+    struct tune_candidate candidates[TUNE_CANDIDATES];
+    unsigned alias = tune_worst_zone(r).worst, count = tune_candidates(r, candidates);
     struct comparison c;
     for (unsigned i = 0; i < count; i++) {
         char line[sizeof(libc->line)];
         snprintf(line, sizeof(line), "%s", libc->line);
-        append(line, sizeof(line), texts[i]);
+        append(line, sizeof(line), candidates[i].tunable);
         if (compare(line, alias, &c, error) != 0)
             return -1;
         if (helps(&c)) {

@@ -215,6 +215,8 @@ static int force_vectors(struct tune_results *r, struct tool_error *error)
     const char *reason = "";
     fastmm_copy_plan_get(&plan);
     r->vector = fastmm_copy_impl_name(plan.vector);
+    r->avoided_first = plan.rep_alias_first;
+    r->avoided_last = plan.rep_alias_last;
     struct fastmm_copy_settings settings = {.implementation = r->vector};
     if (fastmm_copy_configure(&settings, &reason) != 0)
         return tool_fail(error, "cannot force %s: %s", r->vector, reason);

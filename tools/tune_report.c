@@ -96,6 +96,17 @@ static void print_map(const struct tune_map *map)
                zones[i].last, zones[i].times, i + 1 < count ? "" : "\n");
 }
 
+static void print_trap(const struct tune_results *r)
+{
+    struct tune_zone worst = tune_worst_zone(r);
+    if (worst.times >= TUNE_TRAP)
+        printf("  A trap: at these aliases use vectors, not rep movsb (%.0f times slower at %u), "
+               "whatever stands above.\n",
+               worst.times, worst.worst);
+    else
+        puts("  No trap in copies of 4 KiB and more: rep movsb may go by size alone.");
+}
+
 static void print_edges(const struct tune_edges *e)
 {
     if (!e->measured) {
@@ -167,10 +178,13 @@ void tune_report_text(const struct tune_results *r)
     print_knee("rep stosb", &r->rep_clear);
     print_edges(&r->edges);
 
-    puts("\nAliases of rep movsb: (destination - source) modulo 4096, by size");
+    if (r->maps[0].count)
+        puts("\nAliases of rep movsb: (destination - source) modulo 4096, by size");
     for (unsigned i = 0; i < TUNE_MAPS; i++)
         if (r->maps[i].count)
             print_map(&r->maps[i]);
+    if (r->maps[0].count)
+        print_trap(r);
 
     print_thresholds(r);
     print_libc(&r->libc);

@@ -144,6 +144,33 @@ START_TEST(the_slow_zone_is_found)
 }
 END_TEST
 
+START_TEST(a_trap_forbids_rep_unless_the_library_avoids_it)
+{
+    static struct tune_results r;
+    struct tune_candidate c[TUNE_CANDIDATES];
+    r.copy = r.clear = table_of(rows, ROWS, 0.01);
+    r.maps[2] = zen4_map();
+    ck_assert_uint_eq(tune_worst_zone(&r).worst, 8);
+
+    ck_assert_uint_eq(tune_settings(&r).copy_rep_min, NEVER);
+    r.avoided_first = 1;
+    r.avoided_last = 63;
+    ck_assert_uint_eq(tune_settings(&r).copy_rep_min, 65536);
+
+    /* libc avoids nothing: streaming from where it beats libc, rep never, fills as measured. */
+    ck_assert_uint_eq(tune_candidates(&r, c), 3);
+    ck_assert_str_eq(c[0].tunable, "glibc.cpu.x86_non_temporal_threshold=0x2000000");
+    ck_assert_str_eq(c[1].tunable, "glibc.cpu.x86_rep_movsb_threshold=0xffffffffffffffff");
+    ck_assert_str_eq(c[2].tunable, "glibc.cpu.x86_rep_stosb_threshold=0x10000");
+
+    /* The same zone in short copies, where nobody uses rep, is none. */
+    r.maps[2].size = 512;
+    ck_assert_double_eq(tune_worst_zone(&r).times, 1);
+    tune_candidates(&r, c);
+    ck_assert_str_eq(c[1].tunable, "glibc.cpu.x86_rep_movsb_threshold=0x10000");
+}
+END_TEST
+
 START_TEST(a_flat_map_has_no_zone)
 {
     struct tune_map map = zen4_map();
@@ -227,6 +254,7 @@ int main(void)
     tcase_add_test(tc, settings_follow_from_the_tables);
     tcase_add_test(tc, thresholds_respect_the_floors_of_the_library);
     tcase_add_test(tc, the_slow_zone_is_found);
+    tcase_add_test(tc, a_trap_forbids_rep_unless_the_library_avoids_it);
     tcase_add_test(tc, a_flat_map_has_no_zone);
     tcase_add_test(tc, more_zones_than_fit_are_cut);
     tcase_add_test(tc, the_knee_is_the_last_size_on_the_level);
