@@ -401,7 +401,7 @@ int main(void)
     tcase_add_test(trip, summary_is_what_a_count_by_hand_gives);
     tcase_add_test(trip, bytes_are_those_documented);
     tcase_add_test(trip, reading_areas_alone_leaves_out_their_runs);
-    tcase_set_timeout(trip, 120);
+    tcase_set_timeout(trip, 600);
     suite_add_tcase(suite, trip);
     TCase *writer = tcase_create("writer");
     tcase_add_test(writer, a_buffer_too_small_is_refused_without_a_trace);
