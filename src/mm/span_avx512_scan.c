@@ -97,18 +97,20 @@ static uint64_t telling_bits(fastmm_pte_t pte)
     return pte & FASTMM_PTE_PRESENT ? ~FASTMM_PTE_PFN_MASK : UINT64_MAX;
 }
 
+/* Truth table of (a ^ b) & c. */
+#    define DIFFERS_IN 0x28
+
 /* How many of the entries are alike, in steps of four lines, up to the first step that isn't. */
 AVX512 static inline unsigned count_uniform(const fastmm_pte_t *pte, unsigned count,
                                             __m512i told_by, __m512i wanted)
 {
-    const int differs_in = 0x28; /* (a ^ b) & c */
     unsigned i = 0;
     for (; i + 4 * LINE <= count; i += 4 * LINE) {
         __m512i any = _mm512_setzero_si512();
         for (unsigned j = 0; j < 4; j++) {
             __m512i line = _mm512_loadu_si512(pte + i + j * LINE);
             any =
-                _mm512_or_si512(any, _mm512_ternarylogic_epi64(line, wanted, told_by, differs_in));
+                _mm512_or_si512(any, _mm512_ternarylogic_epi64(line, wanted, told_by, DIFFERS_IN));
         }
         if (_mm512_test_epi64_mask(any, any))
             break;
