@@ -184,7 +184,10 @@ FASTMM_API int fastmm_object_create(struct fastmm_machine *machine, enum fastmm_
 /* Drops the caller's reference. With the last one (mappings hold one each) the pages are freed. */
 FASTMM_API void fastmm_object_put(struct fastmm_object *object);
 
-/* Brings pages [first, first + count) into the cache (readahead). -EINVAL beyond the end. */
+/*
+ * Brings pages [first, first + count) into the cache (readahead). -EINVAL beyond the end; -ENOMEM,
+ * and the pages before the one that failed stay.
+ */
 FASTMM_API int fastmm_object_read(struct fastmm_object *object, uint64_t first, uint64_t count);
 
 /* --- Address spaces and mappings ------------------------------------------------------------ */
@@ -273,6 +276,8 @@ enum fastmm_access { FASTMM_READ, FASTMM_WRITE };
  * One access to the byte at `addr`, as hardware and the kernel's fault handler do it together: to
  * its end, or to the signal or event that stops it. Returns an enum fastmm_fault, or -ENOMEM when
  * a frame or a table couldn't be had, or -EOVERFLOW when a page is mapped more than 2^24 times.
+ * Tables and cached pages that were made before a failure stay, as in the kernel, and serve the
+ * next attempt; no entry and no counter has changed.
  */
 FASTMM_API int fastmm_mm_fault(struct fastmm_mm *mm, uint64_t addr, enum fastmm_access access);
 
