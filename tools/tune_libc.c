@@ -25,6 +25,13 @@ extern char **environ;
 #define TURNS    4
 #define VARIABLE "GLIBC_TUNABLES="
 
+/* Why there is nothing to try in this build, or NULL. */
+#if defined(__x86_64__) && defined(__GLIBC__)
+#    define NOT_HERE NULL
+#else
+#    define NOT_HERE "the tunables belong to glibc on x86-64"
+#endif
+
 /*
  * Worth a line in somebody's environment: this much overall or in one cell, where no cell loses
  * more than a little; or so much overall that losses may be weighed against it.
@@ -212,11 +219,11 @@ static void record(struct tune_libc *libc, const struct comparison *c)
 int tune_try_libc(struct tune_results *r, struct tool_error *error)
 {
     struct tune_libc *libc = &r->libc;
-#if defined(__x86_64__) && defined(__GLIBC__)
-    if (r->largest < 64 * MIB) {
+    libc->skipped = NOT_HERE;
+    if (!libc->skipped && r->largest < 64 * MIB)
         libc->skipped = "too little memory is free";
+    if (libc->skipped)
         return 0;
-    }
     struct tune_candidate candidates[TUNE_CANDIDATES];
     unsigned alias = tune_worst_zone(r).worst, count = tune_candidates(r, candidates);
     struct comparison c;
@@ -232,9 +239,4 @@ int tune_try_libc(struct tune_results *r, struct tool_error *error)
         }
     }
     return 0;
-#else
-    (void)error;
-    libc->skipped = "the tunables belong to glibc on x86-64";
-    return 0;
-#endif
 }

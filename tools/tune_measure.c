@@ -147,7 +147,7 @@ static int time_aliases(struct tune_map *map, const unsigned *which, unsigned co
 static int look_again(struct tune_map *map, const struct arena *a, struct tool_error *error)
 {
     double usual = tune_map_usual(map);
-    unsigned suspects[TUNE_MAX_ALIASES], count = 0;
+    unsigned suspects[TUNE_MAX_ALIASES] = {0}, count = 0;
     struct sample again[TUNE_MAX_ALIASES];
     for (unsigned i = 0; i < map->count; i++)
         if (map->at[i].ns > usual * TUNE_SLOW)
