@@ -43,7 +43,7 @@ static unsigned char *map_range(size_t bytes, size_t *mapped)
 /* The block ends in the last window, `n` bytes after it began in the first one. */
 static unsigned char *place(unsigned char *base, size_t n)
 {
-    return base + WINDOW - 3 - (n % WINDOW) / 2;
+    return base + WINDOW - 1 - (n % WINDOW) / 2;
 }
 
 static void check_edges(const unsigned char *dst, size_t n, int inside, int outside)
@@ -66,10 +66,10 @@ static void set_all(unsigned char *base, size_t mapped, int value)
     memset(base + mapped - WINDOW, value, WINDOW);
 }
 
-/* Mapping is most of the time: by default a quarter of the ways goes to each of the large sizes. */
+/* Mapping is most of the time: by default an eighth of the ways goes to each of the large sizes. */
 static int in_this_run(int way, size_t size)
 {
-    return size == 0 || test_long() || ((uint64_t)way + size + test_seed()) % 4 == 0;
+    return size == 0 || test_long() || ((uint64_t)way + size + test_seed()) % 8 == 0;
 }
 
 /* Sizes that show a count cut to 16 or 32 bits. */
