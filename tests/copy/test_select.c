@@ -191,12 +191,12 @@ END_TEST
 
 /* Each in a process of its own (Check forks), which has made no choice... but for the constructor
  * above, which made the default; so these race settings against calls. */
-static volatile int stop;
+static int stop;
 
 static void *configure_for_ever(void *arg)
 {
     (void)arg;
-    for (unsigned i = 0; !stop; i++) {
+    for (unsigned i = 0; !__atomic_load_n(&stop, __ATOMIC_RELAXED); i++) {
         struct fastmm_copy_settings settings = {
             .implementation = i % 3 == 0 ? fastmm_copy_impl_name(i % FASTMM_COPY_IMPL_COUNT) : NULL,
             .copy_rep_min = i % 3 == 1 ? 4096 : 0,
@@ -219,7 +219,7 @@ START_TEST(copies_are_right_while_settings_change)
         ck_assert_mem_eq(to.data, from.data, 150000 + (size_t)i);
         fastmm_clear(to.data, to.size);
     }
-    stop = 1;
+    __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
     pthread_join(thread, NULL);
 }
 END_TEST
