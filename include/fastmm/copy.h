@@ -235,8 +235,8 @@ FASTMM_API int fastmm_fill_with(uint32_t impl, void *dst, int value, size_t n);
 /*
  * The plan for any CPU; a pure function. `settings` may be NULL. 0, or a negative errno with
  * *reason (when not NULL) a string that says which setting is refused and why: -ENOENT for an
- * unknown implementation, -ENOTSUP for one that this CPU can't run, -EINVAL for a threshold or a
- * feature bit that makes no sense.
+ * unknown implementation, -ENOTSUP for one that this CPU can't run or a threshold of one that isn't
+ * there, -EINVAL for a threshold or a feature bit that makes no sense.
  */
 FASTMM_API int fastmm_copy_plan_for(const struct fastmm_cpu *cpu,
                                     const struct fastmm_copy_settings *settings,

@@ -94,14 +94,36 @@ static int clock_suffers(const struct fastmm_cpu *cpu, uint64_t usable)
     return cpu->vendor == FASTMM_CPU_VENDOR_INTEL && !(usable & FEATURE(FSRM));
 }
 
+/* Whether there is such an implementation with these features. */
+static int has(uint32_t impl, uint64_t usable)
+{
+    uint64_t needs = fastmm_copy_impl_needs(impl);
+    return fastmm_copy_impl_ops(impl) && (usable & needs) == needs;
+}
+
+static int is_size(uint64_t set)
+{
+    return set != 0 && set != FASTMM_COPY_NEVER;
+}
+
+/* A threshold of something that isn't there would never be met; saying so beats ignoring it. */
+static int check_available(const struct fastmm_copy_settings *s, uint64_t usable,
+                           const char **reason)
+{
+    if (!has(FASTMM_COPY_REP, usable) && (is_size(s->copy_rep_min) || is_size(s->fill_rep_min)))
+        return refuse(-ENOTSUP, reason, "copy_rep_min, fill_rep_min: there is no rep here");
+    if (!has(FASTMM_COPY_STREAM, usable) &&
+        (is_size(s->copy_stream_min) || is_size(s->fill_stream_min)))
+        return refuse(-ENOTSUP, reason, "copy_stream_min, fill_stream_min: no streaming here");
+    return 0;
+}
+
 static void choose_vector(const struct fastmm_cpu *cpu, uint64_t usable,
                           struct fastmm_copy_plan *plan)
 {
     uint32_t impl = FASTMM_COPY_AVX512;
     plan->vector_why = FASTMM_COPY_WHY_WIDEST;
-    while (impl > FASTMM_COPY_SCALAR &&
-           (!fastmm_copy_impl_ops(impl) ||
-            (usable & fastmm_copy_impl_needs(impl)) != fastmm_copy_impl_needs(impl)))
+    while (impl > FASTMM_COPY_SCALAR && !has(impl, usable))
         impl--;
     if (impl == FASTMM_COPY_AVX512 && clock_suffers(cpu, usable)) {
         impl = FASTMM_COPY_AVX2;
@@ -115,15 +137,13 @@ static void choose_vector(const struct fastmm_cpu *cpu, uint64_t usable,
                              : FASTMM_COPY_LEVEL_BASE;
 }
 
-static int force(const struct fastmm_cpu *cpu, uint64_t usable, const char *name,
-                 struct fastmm_copy_plan *plan, const char **reason)
+static int force(uint64_t usable, const char *name, struct fastmm_copy_plan *plan,
+                 const char **reason)
 {
     int impl = fastmm_copy_impl_by_name(name);
     if (impl < 0)
         return refuse(impl, reason, "implementation: no such name");
-    struct fastmm_cpu capped = *cpu;
-    capped.usable = usable;
-    if (!fastmm_copy_impl_usable((uint32_t)impl, &capped))
+    if (!has((uint32_t)impl, usable))
         return refuse(-ENOTSUP, reason, "implementation: this CPU can't run it");
     plan->vector = (uint32_t)impl;
     plan->vector_why = FASTMM_COPY_WHY_FORCED;
@@ -137,9 +157,9 @@ static int force(const struct fastmm_cpu *cpu, uint64_t usable, const char *name
 
 /* ---- Thresholds ----------------------------------------------------------------------------- */
 
-static struct fastmm_copy_threshold derive_stream(const struct fastmm_cpu *cpu)
+static struct fastmm_copy_threshold derive_stream(const struct fastmm_cpu *cpu, uint64_t usable)
 {
-    if (!fastmm_copy_impl_ops(FASTMM_COPY_STREAM))
+    if (!has(FASTMM_COPY_STREAM, usable))
         return never(FASTMM_COPY_WHY_BUILTIN);
     uint64_t cache = cpu->cache[FASTMM_CPU_L3].size;
     if (cache < cpu->cache[FASTMM_CPU_L2].size)
@@ -151,9 +171,11 @@ static struct fastmm_copy_threshold derive_stream(const struct fastmm_cpu *cpu)
     return threshold(cache / 4 * 3, FASTMM_COPY_WHY_CACHE);
 }
 
-static struct fastmm_copy_threshold derive_rep(const struct fastmm_cpu *cpu,
+static struct fastmm_copy_threshold derive_rep(const struct fastmm_cpu *cpu, uint64_t usable,
                                                const struct fastmm_copy_rep_start *start)
 {
+    if (!has(FASTMM_COPY_REP, usable))
+        return never(FASTMM_COPY_WHY_BUILTIN);
     if (start->bytes == FASTMM_COPY_NEVER)
         return never(start->why);
     uint64_t cache = cpu->cache[start->cache_level].size;
@@ -198,19 +220,22 @@ int fastmm_copy_plan_for(const struct fastmm_cpu *cpu, const struct fastmm_copy_
 
     struct fastmm_copy_plan p = {0};
     uint64_t usable = without(cpu->usable, s->disable);
+    error = check_available(s, usable, reason);
+    if (error)
+        return error;
     choose_vector(cpu, usable, &p);
     if (s->implementation) {
-        error = force(cpu, usable, s->implementation, &p, reason);
+        error = force(usable, s->implementation, &p, reason);
         if (error)
             return error;
     } else {
         const struct fastmm_copy_rule *rule = fastmm_copy_rule_for(cpu, usable);
         p.rep_alias_first = rule->alias_first;
         p.rep_alias_last = rule->alias_last;
-        p.copy = settle(derive_rep(cpu, &rule->copy), derive_stream(cpu), s->copy_rep_min,
-                        s->copy_stream_min, (int)rule->copy_streams);
-        p.fill = settle(derive_rep(cpu, &rule->fill), derive_stream(cpu), s->fill_rep_min,
-                        s->fill_stream_min, 0);
+        p.copy = settle(derive_rep(cpu, usable, &rule->copy), derive_stream(cpu, usable),
+                        s->copy_rep_min, s->copy_stream_min, (int)rule->copy_streams);
+        p.fill = settle(derive_rep(cpu, usable, &rule->fill), derive_stream(cpu, usable),
+                        s->fill_rep_min, s->fill_stream_min, 0);
         p.rep_align = rule->align;
     }
     *plan = p;
