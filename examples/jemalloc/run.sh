@@ -1,0 +1,125 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Runs programs under the hooks, and fails unless the figures at exit equal the kernel's.
+#
+# usage: run.sh MODE HOOKS CHURN [REQUESTS]
+#   churn  a program with threads and forks
+#   limit  the same under a limit that it hits
+#   redis  the distribution's redis-server during its own benchmark, without and with the hooks, on a
+#          free port of the loopback interface, with a fork for a snapshot in between
+set -eu
+mode=$1 hooks=$2 churn=$3 requests=${4:-20000}
+[ "${FASTMM_TEST_LONG:-}" != 1 ] || requests=${4:-1000000}
+work=$(mktemp -d)
+server=
+finish() {
+    [ -z "$server" ] || kill "$server" 2>/dev/null || true
+    rm -rf "$work"
+}
+trap finish EXIT
+
+# verdict: shows the report; it must name the kernel's view, and no difference.
+verdict() {
+    cat "$work/report"
+    if grep -q DIFFERENT "$work/report"; then
+        echo "the figures are not exact" >&2
+        exit 1
+    fi
+    grep -q '^kernel: .*the same' "$work/report" || {
+        echo "the figures were not compared with the kernel's" >&2
+        exit 1
+    }
+}
+
+# hooked COMMAND...: in this shell, so that a background server is its child.
+hooked() {
+    FASTMM_JEMALLOC_CHECK=1 FASTMM_JEMALLOC_REPORT=$work/report LD_PRELOAD=$hooks exec "$@"
+}
+
+# figure NAME: from the line of the report that counts.
+figure() {
+    sed -n "s/^counted: .*$1 \([0-9]*\).*/\1/p" "$work/report"
+}
+
+run_limit() {
+    limit=64000000
+    (FASTMM_JEMALLOC_LIMIT=$limit hooked "$churn") >"$work/out"
+    cat "$work/out"
+    verdict
+    if grep -q '^refused 0$' "$work/out" || [ "$(figure committed)" -gt $limit ]; then
+        echo "the limit of $limit was not held, or never reached" >&2
+        exit 1
+    fi
+}
+
+ask() {
+    redis-cli -h 127.0.0.1 -p "$port" "$@"
+}
+
+# serve COMMAND...: starts it with a port that nobody has, and waits until it answers.
+serve() {
+    for try in 1 2 3 4 5; do
+        port=$((20000 + ($$ * 7 + try * 1931) % 30000))
+        ("$@" redis-server --bind 127.0.0.1 --port $port --save '' --dir "$work" --daemonize no \
+            >"$work/log" 2>&1) &
+        server=$!
+        for _ in $(seq 100); do
+            if [ "$(ask get "$$" 2>/dev/null)" = '' ] && ask ping >/dev/null 2>&1; then
+                kill -0 $server 2>/dev/null && return 0
+            fi
+            kill -0 $server 2>/dev/null || break
+            sleep 0.05
+        done
+        kill $server 2>/dev/null || true
+        wait $server 2>/dev/null || true
+        server=
+    done
+    cat "$work/log" >&2
+    exit 1
+}
+
+# bench NAME COMMAND...: its benchmark, a snapshot by a forked child while it runs, an orderly end.
+bench() {
+    name=$1
+    shift
+    serve "$@"
+    redis-benchmark -h 127.0.0.1 -p "$port" -q -n "$requests" -r 100000 -d 300 -P 8 \
+        -t set,get,lpush,lpop,hset,sadd 2>/dev/null | tr '\r' '\n' |
+        sed -n "s/^\([A-Z]*\): \([0-9.]*\) requests.*/$name \1 \2 requests a second/p"
+    ask bgsave >/dev/null
+    until ask info persistence | grep -q 'rdb_bgsave_in_progress:0'; do sleep 0.1; done
+    ask info persistence | grep -q 'rdb_last_bgsave_status:ok' || {
+        echo "the forked child failed" >&2
+        exit 1
+    }
+    ask info memory | tr -d '\r' | sed -n "s/^\(used_memory\|used_memory_rss\):/$name \1 /p"
+    ask flushall >/dev/null
+    ask memory purge >/dev/null
+    ask shutdown nosave >/dev/null 2>&1 || true
+    wait "$server" || true
+    server=
+}
+
+run_redis() {
+    for tool in redis-server redis-cli redis-benchmark; do
+        command -v $tool >/dev/null || { echo "SKIP: $tool is not installed"; exit 77; }
+    done
+    ldd "$(command -v redis-server)" | grep -q libjemalloc || {
+        echo "SKIP: this redis-server does not use the system's jemalloc"
+        exit 77
+    }
+    bench without exec
+    bench with hooked
+    verdict
+    [ "$(figure purged)" -gt 0 ] || { echo "redis purged nothing" >&2; exit 1; }
+}
+
+case $mode in
+churn)
+    (hooked "$churn")
+    verdict
+    ;;
+limit) run_limit ;;
+redis) run_redis ;;
+*) echo "run.sh: no mode '$mode'" >&2; exit 2 ;;
+esac
