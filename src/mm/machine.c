@@ -43,7 +43,7 @@ static int alloc_arrays(struct fastmm_machine *machine)
 }
 
 /* The machine itself lives in its own arena: move that out before closing it. */
-static void close(struct fastmm_machine *machine)
+static void close_machine(struct fastmm_machine *machine)
 {
     free_arrays(machine);
     struct arena arena = machine->arena;
@@ -75,7 +75,7 @@ int fastmm_machine_create(const struct fastmm_machine_config *config,
     made->frames.highest = FRAME_FIRST + config->frames - 1;
     made->next_fresh = FRAME_FIRST;
     if (alloc_arrays(made)) {
-        close(made);
+        close_machine(made);
         return -ENOMEM;
     }
     made->frames.word[FASTMM_PFN_ZERO] = FRAME_KIND(FASTMM_FRAME_ZERO) | FRAME_REF;
@@ -87,7 +87,7 @@ int fastmm_machine_destroy(struct fastmm_machine *machine)
 {
     if (machine->mms || machine->objects)
         return -EBUSY;
-    close(machine);
+    close_machine(machine);
     return 0;
 }
 
