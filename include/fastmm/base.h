@@ -33,8 +33,10 @@
 #    define FASTMM_END_DECLS
 #endif
 
-/* A function that the shared library exports. */
-#define FASTMM_API __attribute__((visibility("default")))
+/* A function that the shared library exports. Who embeds the sources may define it otherwise. */
+#ifndef FASTMM_API
+#    define FASTMM_API __attribute__((visibility("default")))
+#endif
 
 /* A hot path that must land in the caller's code, whatever the optimiser thinks of its size. */
 #define FASTMM_INLINE static inline __attribute__((always_inline))
