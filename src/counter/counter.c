@@ -27,18 +27,20 @@ unsigned fastmm_counter_group_size(const struct fastmm_counter_group *g)
     return slots_percpu(slots) ? fastmm_counter_slab_size(slots_row(slots, 0)) : (unsigned)slots;
 }
 
-/* Four chains of additions, since each waits for its last; rows far apart come from many pages. */
+/* Chains of additions beside each other, since each waits for its last. */
 int64_t FASTMM_COUNTER_NAME(fastmm_counter_sum_rows)(uintptr_t first, unsigned rows)
 {
-    enum { STRIDE = FASTMM_COUNTER_STRIDE };
-    uint64_t sums[4] = {0};
-    uintptr_t row = first;
-    for (; rows >= 4; rows -= 4, row += 4 * (uintptr_t)STRIDE)
-        for (unsigned k = 0; k < 4; k++)
-            sums[k] += slots_load((const int64_t *)(row + k * (uintptr_t)STRIDE));
-    for (; rows > 0; rows--, row += STRIDE)
-        sums[0] += slots_load((const int64_t *)row);
-    return (int64_t)(sums[0] + sums[1] + sums[2] + sums[3]);
+    const char *row = (const char *)first;
+    uint64_t a = 0, b = 0, c = 0, d = 0;
+    for (; rows >= 4; rows -= 4, row += 4 * FASTMM_COUNTER_STRIDE) {
+        a += slots_load((const int64_t *)(const void *)row);
+        b += slots_load((const int64_t *)(const void *)(row + FASTMM_COUNTER_STRIDE));
+        c += slots_load((const int64_t *)(const void *)(row + 2 * FASTMM_COUNTER_STRIDE));
+        d += slots_load((const int64_t *)(const void *)(row + 3 * FASTMM_COUNTER_STRIDE));
+    }
+    for (; rows > 0; rows--, row += FASTMM_COUNTER_STRIDE)
+        a += slots_load((const int64_t *)(const void *)row);
+    return (int64_t)(a + b + c + d);
 }
 
 int64_t fastmm_counter_group_sum_positive(const struct fastmm_counter_group *g, unsigned i)

@@ -50,7 +50,7 @@ void run_threads(unsigned count, void *(*body)(void *), void *argument)
     free(threads);
 }
 
-long times(long factor)
+long scaled(long factor)
 {
     const char *given = getenv("FASTMM_TEST_LONG");
     return given && *given == '1' ? factor : 1;

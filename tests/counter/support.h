@@ -26,6 +26,6 @@ void simulate_cpus(unsigned rows);
 void run_threads(unsigned count, void *(*body)(void *), void *argument);
 
 /* 1, or `factor` under FASTMM_TEST_LONG=1. */
-long times(long factor);
+long scaled(long factor);
 
 #endif

@@ -108,12 +108,47 @@ static void *switch_midway(void *rounds)
 
 START_TEST(nothing_is_lost_when_switching_under_fire)
 {
-    for (long k = 0; k < 200 * times(100); k++) {
+    for (long k = 0; k < 200 * scaled(100); k++) {
         long rounds = 1000;
         fastmm_counter_group_init(&shared.group, 4);
         run_threads(4, switch_midway, &rounds);
         for (unsigned i = 0; i < 4; i++)
             ck_assert_int_eq(fastmm_counter_group_sum(&shared.group, i), 8 * rounds * (i + 1));
+        ck_assert_int_eq(fastmm_counter_group_destroy(&shared.group), 0);
+    }
+}
+END_TEST
+
+static int64_t taken;
+static int adders_left;
+
+static void *add_or_take(void *argument)
+{
+    static int next;
+    if (__atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % 2) {
+        hammer(argument);
+        __atomic_sub_fetch(&adders_left, 1, __ATOMIC_SEQ_CST);
+        return NULL;
+    }
+    while (__atomic_load_n(&adders_left, __ATOMIC_SEQ_CST) > 0) {
+        int64_t part = fastmm_counter_group_take(&shared.group, 1);
+        ck_assert_int_ge(part, 0);
+        __atomic_fetch_add(&taken, part, __ATOMIC_RELAXED);
+    }
+    return NULL;
+}
+
+START_TEST(takers_share_what_was_added)
+{
+    for (long k = 0; k < 20 * scaled(100); k++) {
+        long rounds = 20000;
+        taken = 0;
+        adders_left = 2;
+        fastmm_counter_group_init(&shared.group, 4);
+        if (k % 2)
+            ck_assert_int_eq(fastmm_counter_group_percpu(&shared.group), 0);
+        run_threads(4, add_or_take, &rounds);
+        ck_assert_int_eq(taken + fastmm_counter_group_sum(&shared.group, 1), 2 * 2 * rounds);
         ck_assert_int_eq(fastmm_counter_group_destroy(&shared.group), 0);
     }
 }
@@ -152,6 +187,7 @@ int main(void)
     tcase_add_test(tc, wrong_use_is_refused);
     tcase_add_test(tc, set_take_and_clamp);
     tcase_add_test(tc, nothing_is_lost_when_switching_under_fire);
+    tcase_add_test(tc, takers_share_what_was_added);
     tcase_add_test(tc, arrays_at_once);
     suite_add_tcase(suite, tc);
     return test_main(suite);

@@ -187,8 +187,8 @@ static void *add_ones(void *argument)
 
 START_TEST(a_switch_under_fire_loses_nothing)
 {
-    adds_each = 10000 * times(100);
-    for (long k = 0; k < 30 * times(33); k++) {
+    adds_each = 10000 * scaled(100);
+    for (long k = 0; k < 30 * scaled(33); k++) {
         ck_assert_int_eq(fastmm_counter_init(&shared), 0);
         midway = 0;
         run_threads(8, add_ones, NULL);
@@ -325,7 +325,7 @@ START_TEST(children_never_hang)
     fastmm_quota_percpu(&forked_quota);
     pthread_atfork(fastmm_quota_fork_prepare, fastmm_quota_fork_parent, fastmm_quota_fork_child);
     pthread_create(&busy, NULL, keep_internals_busy, NULL);
-    for (int k = 0; k < 100 * (int)times(10); k++) {
+    for (int k = 0; k < 100 * (int)scaled(10); k++) {
         fastmm_counter_inc(&shared);
         pid_t child = fork();
         if (child == 0)

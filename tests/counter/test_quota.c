@@ -130,7 +130,7 @@ static void *grab_all(void *argument)
 
 START_TEST(the_limit_is_reached_exactly_by_all_together)
 {
-    for (int k = 0; k < 30 * (int)times(100); k++) {
+    for (int k = 0; k < 30 * (int)scaled(100); k++) {
         got = 0;
         ck_assert_int_eq(fastmm_quota_init(&shared, 5000 + k, 8), 0);
         percpu_or_skip(&shared);

@@ -197,7 +197,7 @@ static void *live_and_trim(void *argument)
 {
     uint64_t state = test_seed() ^ (uint64_t)pthread_self();
     struct fastmm_counter_group8 mine[40];
-    for (int k = 0; k < 300 * (int)times(50); k++) {
+    for (int k = 0; k < 300 * (int)scaled(50); k++) {
         unsigned n = (unsigned)(test_random(&state) % 8) + 1;
         for (int g = 0; g < 40; g++) {
             fastmm_counter_group_init(&mine[g].group, n);
