@@ -429,6 +429,23 @@ START_TEST(extremes_of_batch_and_value)
 }
 END_TEST
 
+/* N2: the read wraps and the value does not. */
+START_TEST(reads_that_wrap_compare_exactly)
+{
+    struct fastmm_counter_bounded b = FASTMM_COUNTER_BOUNDED_INIT(500);
+    simulate_cpus(2);
+    ck_assert_int_eq(fastmm_counter_bounded_percpu(&b), 0);
+    fastmm_counter_bounded_add(&b, INT64_MAX - 1000);
+    fill_slot(&b.group, 0, -450, 1);
+    fastmm_counter_bounded_add(&b, 1445); /* larger than the batch: shown at once */
+    ck_assert_int_lt(fastmm_counter_bounded_read(&b), 0);
+    ck_assert_int_eq(fastmm_counter_bounded_sum(&b), INT64_MAX - 5);
+    ck_assert_int_eq(fastmm_counter_bounded_compare(&b, 0), 1);
+    ck_assert_int_eq(fastmm_counter_bounded_compare(&b, INT64_MAX - 5), 0);
+    ck_assert_int_eq(fastmm_counter_bounded_compare(&b, INT64_MAX), -1);
+}
+END_TEST
+
 /* N3: at the edge of the margin the answer is that of exact numbers. */
 START_TEST(compare_at_the_edge_of_the_margin)
 {
@@ -523,7 +540,9 @@ int main(void)
     tcase_add_test(known("C19"), children_never_hang);
     tcase_add_test(known("C25"), lines_are_shared_as_documented);
     tcase_add_test(known("N1"), the_most_negative_amount);
-    tcase_add_test(known("N2"), extremes_of_batch_and_value);
+    TCase *n2 = known("N2");
+    tcase_add_test(n2, extremes_of_batch_and_value);
+    tcase_add_test(n2, reads_that_wrap_compare_exactly);
     TCase *n3 = known("N3");
     tcase_add_loop_test(n3, compare_at_the_edge_of_the_margin, -31, 32);
     tcase_add_test(known("N4"), use_after_destroy);
