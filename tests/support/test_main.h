@@ -9,6 +9,14 @@
 #include <check.h>
 #include <stdint.h>
 
+/*
+ * Whether the tests run under a user-mode emulator. It can't start other programs of its kind, and
+ * hands neither every limit nor every kind of memory on to the kernel.
+ */
+#ifndef TEST_EMULATED
+#    define TEST_EMULATED 0
+#endif
+
 /* CTest's exit status for "every case was skipped". */
 #define TEST_EXIT_SKIPPED 77
 

@@ -67,7 +67,8 @@ static void make_known(void)
     known.anon = map_apart(ANON_PAGES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     known.anon[0] = known.anon[PAGE] = known.anon[2 * PAGE] = known.anon[9 * PAGE] = 1;
     sink = known.anon[4 * PAGE];
-    known.guards = madvise(known.anon + 12 * PAGE, 2 * PAGE, GUARD_INSTALL) == 0;
+    /* An emulator says that it has done this, and has not. */
+    known.guards = !TEST_EMULATED && madvise(known.anon + 12 * PAGE, 2 * PAGE, GUARD_INSTALL) == 0;
 
     int memory = memfd_create("fastmm", 0);
     ck_assert_int_eq(ftruncate(memory, (FILE_PAGES + 1) * PAGE), 0);
@@ -196,7 +197,7 @@ START_TEST(own_process_is_recorded_as_it_is)
     struct fastmm_snapshot_cursor c;
     ck_assert_int_eq(fastmm_snapshot_open(recording.data, recording.size, &sum, NULL, &c), 0);
     ck_assert_uint_eq(sum.seen, recording.seen);
-    ck_assert_uint_gt(sum.tables[0], 3);
+    ck_assert_uint_ge(sum.tables[0], 3);
     ck_assert_uint_eq(sum.tables[3], 1);
 }
 END_TEST
