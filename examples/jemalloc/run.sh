@@ -56,8 +56,24 @@ ask() {
     redis-cli -h 127.0.0.1 -p "$port" "$@"
 }
 
-# serve COMMAND...: starts it with a port that nobody has, and waits until it answers.
+broken() {
+    cat "$work/log" "$work/bench" >&2
+    echo "$*" >&2
+    exit 1
+}
+
+# ok COMMAND...: redis-cli succeeds on errors that the server reports.
+ok() {
+    answer=$(ask "$@")
+    case $answer in
+    OK | 'Background saving started') ;;
+    *) broken "$*: $answer" ;;
+    esac
+}
+
+# serve COMMAND...: starts redis-server by it, empty, with a port that nobody has, and waits until it answers.
 serve() {
+    rm -f "$work/dump.rdb"
     for try in 1 2 3 4 5; do
         port=$((20000 + ($$ * 7 + try * 1931) % 30000))
         ("$@" redis-server --bind 127.0.0.1 --port $port --save '' --dir "$work" --daemonize no \
@@ -84,17 +100,19 @@ bench() {
     shift
     serve "$@"
     redis-benchmark -h 127.0.0.1 -p "$port" -q -n "$requests" -r 100000 -d 300 -P 8 \
-        -t set,get,lpush,lpop,hset,sadd 2>/dev/null | tr '\r' '\n' |
+        -t set,get,lpush,lpop,hset,sadd >"$work/bench" 2>&1 || broken "redis-benchmark failed"
+    tr '\r' '\n' <"$work/bench" |
         sed -n "s/^\([A-Z]*\): \([0-9.]*\) requests.*/$name \1 \2 requests a second/p"
-    ask bgsave >/dev/null
-    until ask info persistence | grep -q 'rdb_bgsave_in_progress:0'; do sleep 0.1; done
-    ask info persistence | grep -q 'rdb_last_bgsave_status:ok' || {
-        echo "the forked child failed" >&2
-        exit 1
-    }
+    [ "$(grep -c 'requests per second' "$work/bench")" = 6 ] || broken "redis-benchmark did not end"
+    ok bgsave
+    for _ in $(seq 300); do
+        ask info persistence | grep -q 'rdb_bgsave_in_progress:0' && break
+        sleep 0.1
+    done
+    ask info persistence | grep -q 'rdb_last_bgsave_status:ok' || broken "the forked child failed"
     ask info memory | tr -d '\r' | sed -n "s/^\(used_memory\|used_memory_rss\):/$name \1 /p"
-    ask flushall >/dev/null
-    ask memory purge >/dev/null
+    ok flushall
+    ok memory purge
     ask shutdown nosave >/dev/null 2>&1 || true
     wait "$server" || true
     server=
