@@ -90,7 +90,7 @@ static void add(const char *name, const struct arena_kind *kind, unsigned thread
 
 static void add_cases(void)
 {
-    static const unsigned threads[] = {1, 2, 4};
+    static const unsigned threads[] = {1, 2};
     for (unsigned i = 0; i < sizeof(threads) / sizeof(threads[0]); i++) {
         add("fastmm", &fastmm, threads[i]);
         add("atomic", &atomic, threads[i]);
