@@ -34,6 +34,21 @@ static struct bench_case case_of(const struct copy_sizes *sizes, const struct co
     return c;
 }
 
+#ifndef FASTMM_BENCH_DPDK
+static int without_dpdk(struct bench *b)
+{
+    return bench_skip(b, "built without DPDK");
+}
+
+/* Registered all the same, because goals name it. */
+static void add_absent(const struct copy_sizes *sizes)
+{
+    struct bench_case c = case_of(sizes, &copy_libc, copy_libc.copy_list);
+    c.setup = without_dpdk;
+    bench_add(&c, "copy/random/dpdk/dist:%s", sizes->name);
+}
+#endif
+
 static void add_sizes(const struct copy_sizes *sizes)
 {
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
@@ -51,6 +66,9 @@ static void add_sizes(const struct copy_sizes *sizes)
         if (c.loop)
             bench_add(&c, "copy/clear_random/%s/dist:%s", rivals[i]->name, sizes->name);
     }
+#ifndef FASTMM_BENCH_DPDK
+    add_absent(sizes);
+#endif
 }
 
 void copy_add_random(void)
