@@ -51,6 +51,7 @@ int topology_allowed(int (*get_affinity)(size_t, unsigned long *), int **cpus, u
     return -EINVAL;
 }
 
+#ifdef FASTMM_BENCH_HWLOC
 static bool listed(const int *cpus, unsigned count, int cpu)
 {
     for (unsigned i = 0; i < count; i++)
@@ -59,7 +60,6 @@ static bool listed(const int *cpus, unsigned count, int cpu)
     return false;
 }
 
-#ifdef FASTMM_BENCH_HWLOC
 static int read_hwloc(hwloc_topology_t hwloc, struct place **out, unsigned *count,
                       bool *of_this_system)
 {
