@@ -20,12 +20,13 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "usage: fastmm-bench [default | full | list | check | machine] [GOAL...]\n"
+    "usage: fastmm-bench [default | full | list | check | machine | help] [GOAL...]\n"
     "  default  measures a subset of the cells of each goal, in at most 6 minutes\n"
     "  full     measures all cells, and takes the time it needs\n"
     "  list     prints the goals with the number of their cells\n"
     "  check    only looks whether each goal finds its cases\n"
     "  machine  prints what is recorded of this machine\n"
+    "  help     prints this\n"
     "GOAL is a goal's id or a pattern with '*'; without any, all goals are meant.\n"
     "  --report DIR  where scorecard.csv and results.json go; without it, to ../report beside\n"
     "                the program, or nowhere when goals were named\n"
@@ -53,6 +54,14 @@ static void refuse(const char *format, ...)
     va_end(args);
     fputc('\n', stderr);
     exit(2);
+}
+
+static void explain(bool asked) __attribute__((noreturn));
+
+static void explain(bool asked)
+{
+    fputs(usage, asked ? stdout : stderr);
+    exit(asked ? 0 : 2);
 }
 
 static void find_directory(struct options *options)
@@ -94,11 +103,11 @@ static void read_options(int argc, char **argv, struct options *options)
             set_path(options->report, "", optarg);
         else if (option == 'g')
             set_path(options->goals, "", optarg);
-        else {
-            fputs(usage, option == 'h' ? stdout : stderr);
-            exit(option == 'h' ? 0 : 2);
-        }
+        else
+            explain(option == 'h');
     }
+    if (argv[optind] && strcmp(argv[optind], "help") == 0)
+        explain(true);
     enum mode mode = read_mode(argv[optind]);
     if (mode <= MODE_MACHINE)
         optind++;

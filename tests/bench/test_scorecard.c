@@ -108,6 +108,15 @@ START_TEST(mistakes_are_refused_before_measuring)
 }
 END_TEST
 
+START_TEST(help_is_asked_for_in_either_way)
+{
+    ck_assert_int_eq(run(DRIVER "help 2>/dev/null"), 0);
+    expect("usage: fastmm-bench ");
+    ck_assert_int_eq(run(DRIVER "--help 2>/dev/null"), 0);
+    expect("usage: fastmm-bench ");
+}
+END_TEST
+
 START_TEST(goals_are_listed_and_checked)
 {
     ck_assert_int_eq(run(DRIVER "list"), 0);
@@ -191,6 +200,7 @@ int main(void)
     tcase_add_test(tc, different_results_are_not_timed);
     tcase_add_test(tc, a_full_run_takes_every_cell);
     tcase_add_test(tc, mistakes_are_refused_before_measuring);
+    tcase_add_test(tc, help_is_asked_for_in_either_way);
     tcase_add_test(tc, goals_are_listed_and_checked);
     tcase_add_test(tc, smoke_tells_skipped_from_failed);
     suite_add_tcase(suite, tc);
