@@ -43,6 +43,16 @@ int64_t cas_limit_used(void *word)
     return __atomic_load_n(&((struct limited *)word)->used, __ATOMIC_RELAXED);
 }
 
+int64_t cas_limit_used_within(void *word, int64_t v)
+{
+    struct limited *l = word;
+    if (!take(l, v))
+        return -1;
+    int64_t used = cas_limit_used(word);
+    __atomic_fetch_sub(&l->used, v, __ATOMIC_RELEASE);
+    return used;
+}
+
 void cas_limit_free(void *word)
 {
     free(word);

@@ -38,6 +38,8 @@ void relaxed_atomics_free(void *four);
 
 /* Four counters with a padded slot for each CPU, made and freed. */
 int padded_arrays_life(unsigned cpus, uint64_t times);
+/* One such life in which 1 to 4 is added to them: what they then are. */
+int padded_arrays_sums(unsigned cpus, int64_t sums[4]);
 
 /* The sum of an array with a cache line for each slot. */
 void *padded_array_make(unsigned slots, int64_t each);
@@ -48,6 +50,8 @@ void padded_array_free(void *array);
 void *cas_limit_make(int64_t limit);
 void cas_limit_take_and_return(void *word, int64_t v, uint64_t times);
 int64_t cas_limit_used(void *word);
+/* What is in use between taking v and returning it; -1 if there was no room. */
+int64_t cas_limit_used_within(void *word, int64_t v);
 void cas_limit_free(void *word);
 
 /* Where the rseq rivals find a thread's area; set by make(). */

@@ -123,6 +123,42 @@ static void live_arrays(struct bench *b, uint64_t iterations)
         abort();
 }
 
+/* A life in which something is counted: fresh counters start at 0 and keep what they are given. */
+static uint64_t digest_life(int percpu)
+{
+    struct fastmm_counter_group4 g;
+    int64_t sums[4];
+    fastmm_counter_group_init(&g.group, 4);
+    if (percpu && fastmm_counter_group_percpu(&g.group) != 0)
+        return 0;
+    for (unsigned i = 0; i < 4; i++)
+        fastmm_counter_group_add(&g.group, i, i + 1);
+    fastmm_counter_group_sums(&g.group, sums);
+    fastmm_counter_group_destroy(&g.group);
+    return bench_digest(0, sums, sizeof(sums));
+}
+
+static uint64_t digest_life_atomic(struct bench *b)
+{
+    (void)b;
+    return digest_life(0);
+}
+
+static uint64_t digest_life_percpu(struct bench *b)
+{
+    (void)b;
+    return digest_life(1);
+}
+
+static uint64_t digest_life_arrays(struct bench *b)
+{
+    (void)b;
+    int64_t sums[4];
+    if (padded_arrays_sums((unsigned)sysconf(_SC_NPROCESSORS_CONF), sums) != 0)
+        return 0;
+    return bench_digest(0, sums, sizeof(sums));
+}
+
 void add_cases_of_group(void)
 {
     for (unsigned threads = 1; threads <= 2; threads++) {
@@ -139,10 +175,12 @@ void add_cases_of_group(void)
         bench_add(&ours, "counter/group4/fastmm/mode:percpu");
         bench_add(&theirs, "counter/group4/relaxed_atomics");
     }
-    const struct bench_case atomic = {.loop = live_atomic};
-    const struct bench_case percpu = {
-        .setup = keep_one, .loop = live_percpu, .teardown = free_group};
-    const struct bench_case arrays = {.loop = live_arrays};
+    const struct bench_case atomic = {.loop = live_atomic, .digest = digest_life_atomic};
+    const struct bench_case percpu = {.setup = keep_one,
+                                      .loop = live_percpu,
+                                      .digest = digest_life_percpu,
+                                      .teardown = free_group};
+    const struct bench_case arrays = {.loop = live_arrays, .digest = digest_life_arrays};
     bench_add(&atomic, "counter/life/fastmm/mode:atomic");
     bench_add(&percpu, "counter/life/fastmm/mode:percpu");
     bench_add(&arrays, "counter/life/padded_arrays");

@@ -26,10 +26,23 @@ static void take_and_return(struct bench *b, uint64_t iterations)
             fastmm_quota_return(q, AMOUNT);
 }
 
+/* What is in use after a thousand rounds, and in the middle of one: nothing, and the amount. */
+static uint64_t digest_of(int64_t between, int64_t within)
+{
+    const int64_t used[] = {between, within};
+    return bench_digest(0, used, sizeof(used));
+}
+
 static uint64_t digest_fastmm(struct bench *b)
 {
+    struct fastmm_quota *q = b->data;
     take_and_return(b, 1000);
-    return (uint64_t)fastmm_quota_used(b->data);
+    int64_t between = fastmm_quota_used(q), within = -1;
+    if (fastmm_quota_add(q, AMOUNT)) {
+        within = fastmm_quota_used(q);
+        fastmm_quota_return(q, AMOUNT);
+    }
+    return digest_of(between, within);
 }
 
 static void free_fastmm(struct bench *b)
@@ -53,7 +66,8 @@ static void take_and_return_word(struct bench *b, uint64_t iterations)
 static uint64_t digest_word(struct bench *b)
 {
     take_and_return_word(b, 1000);
-    return (uint64_t)cas_limit_used(b->data);
+    int64_t between = cas_limit_used(b->data);
+    return digest_of(between, cas_limit_used_within(b->data, AMOUNT));
 }
 
 static void free_word(struct bench *b)
