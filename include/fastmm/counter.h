@@ -249,6 +249,7 @@ struct fastmm_counter_mechanism {
     const char *reason; /* why this kind, one static line */
 };
 
+/* What is fixed for this process, or UNDECIDED. Never fails. */
 FASTMM_API void fastmm_counter_get_mechanism(struct fastmm_counter_mechanism *out);
 
 /*

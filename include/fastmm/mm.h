@@ -233,6 +233,7 @@ struct fastmm_map {
 enum fastmm_rss { FASTMM_RSS_FILE, FASTMM_RSS_ANON, FASTMM_RSS_SWAP, FASTMM_RSS_SHMEM };
 #define FASTMM_RSS_COUNTERS 4
 
+/* An empty address space. -ENOMEM. */
 FASTMM_API int fastmm_mm_create(struct fastmm_machine *machine, struct fastmm_mm **mm);
 
 /*
@@ -341,6 +342,7 @@ FASTMM_API void fastmm_mm_rss(const struct fastmm_mm *mm, int64_t rss[FASTMM_RSS
 /* Page-table pages of this address space, the root among them. */
 FASTMM_API uint64_t fastmm_mm_tables(const struct fastmm_mm *mm);
 
+/* The machine that it was created in. */
 FASTMM_API struct fastmm_machine *fastmm_mm_machine(const struct fastmm_mm *mm);
 
 /* What a scan counts. `none` counts empty entries of tables that exist. */
