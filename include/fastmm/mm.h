@@ -208,7 +208,7 @@ FASTMM_API int fastmm_object_read(struct fastmm_object *object, uint64_t first, 
 #define FASTMM_VM_UFFD_WP          (1u << 12) /* registered for write-protect faults */
 #define FASTMM_VM_UFFD_FORK        (1u << 13) /* its context follows into children */
 #define FASTMM_VM_UFFD_UNPOPULATED (1u << 14) /* empty anonymous entries are protected too */
-#define FASTMM_VM_UFFD_ASYNC       (1u << 15) /* faults are resolved without an event */
+#define FASTMM_VM_UFFD_ASYNC       (1u << 15) /* faults resolve without an event; implies that */
 
 #define FASTMM_VM_PROT (FASTMM_VM_READ | FASTMM_VM_WRITE | FASTMM_VM_EXEC)
 #define FASTMM_VM_UFFD \
@@ -309,16 +309,19 @@ FASTMM_API int fastmm_machine_unpin(struct fastmm_machine *machine, uint64_t pfn
 
 /*
  * Registers the mappings of [start, end), with any of UFFD_FORK, UFFD_UNPOPULATED, UFFD_ASYNC.
- * -EINVAL for raw mappings and, without UFFD_ASYNC, for files; -EBUSY where part is registered
- * with other features; -ENOMEM for a hole.
+ * Holes don't matter, but -EINVAL if there is nothing else; likewise for raw mappings and, without
+ * UFFD_ASYNC, for files. -EBUSY where part is registered with other features.
  */
 FASTMM_API int fastmm_mm_uffd_register(struct fastmm_mm *mm, uint64_t start, uint64_t end,
                                        uint32_t features);
 
-/* Resolves all protection of [start, end), drops markers, and ends the registration. */
+/*
+ * Resolves all protection of [start, end), drops markers, and ends the registration. Holes don't
+ * matter, but -EINVAL if there is nothing else.
+ */
 FASTMM_API int fastmm_mm_uffd_unregister(struct fastmm_mm *mm, uint64_t start, uint64_t end);
 
-/* Protects or resolves. -ENOENT if part of the range isn't registered. */
+/* Protects or resolves. -ENOENT if nothing is mapped, or a mapping isn't registered. */
 FASTMM_API int fastmm_mm_uffd_protect(struct fastmm_mm *mm, uint64_t start, uint64_t end);
 FASTMM_API int fastmm_mm_uffd_resolve(struct fastmm_mm *mm, uint64_t start, uint64_t end);
 

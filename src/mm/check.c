@@ -97,9 +97,7 @@ static void check_swp(struct check *c, uint64_t addr, fastmm_pte_t pte)
 {
     uint64_t markers = fastmm_marker_flags(pte);
     if (markers) {
-        hold(c,
-             !(markers & FASTMM_MARKER_UFFD_WP) || c->vma->object ||
-                 (c->vma->flags & FASTMM_VM_UFFD_UNPOPULATED),
+        hold(c, !(markers & FASTMM_MARKER_UFFD_WP) || vma_marks_empty(c->vma),
              "anonymous mappings have uffd-wp markers on request only", addr, pte);
         return;
     }

@@ -185,7 +185,7 @@ static void load_swap(const struct load *l, uint64_t i, fastmm_pte_t *pte)
 static int check_marker(const struct load *l)
 {
     uint64_t markers = l->run->value;
-    bool unpopulated = l->vma->object || (l->vma->flags & FASTMM_VM_UFFD_UNPOPULATED);
+    bool unpopulated = vma_marks_empty(l->vma);
     bool one = markers && !(markers & (markers - 1)); /* nothing makes mixed ones */
     if (!one || (markers & ~FASTMM_MARKER_ALL) || l->run->flags ||
         (l->vma->flags & FASTMM_VM_PFNMAP))

@@ -86,12 +86,6 @@ static bool upgrades(const struct fastmm_vma *vma)
            (vma->object && vma->object->kind == FASTMM_OBJECT_FILE);
 }
 
-/* Empty anonymous entries are only protected on request: a read could fill them any time. */
-static bool marks_empty(const struct fastmm_vma *vma)
-{
-    return vma->object || (vma->flags & FASTMM_VM_UFFD_UNPOPULATED);
-}
-
 static void change_vma(struct fastmm_mm *mm, const struct fastmm_vma *vma, uint64_t start,
                        uint64_t end, enum change change)
 {
@@ -100,7 +94,7 @@ static void change_vma(struct fastmm_mm *mm, const struct fastmm_vma *vma, uint6
         .vma = vma,
         .change = change,
         .upgrade = change != CHANGE_PROTECT && upgrades(vma),
-        .mark_empty = change == CHANGE_PROTECT && marks_empty(vma),
+        .mark_empty = change == CHANGE_PROTECT && vma_marks_empty(vma),
     };
     change_range(&p, vma_clip_start(vma, start), vma_clip_end(vma, end));
 }
@@ -130,11 +124,18 @@ int fastmm_mm_protect(struct fastmm_mm *mm, uint64_t start, uint64_t end, uint32
 
 /* --- userfaultfd ----------------------------------------------------------------------------- */
 
+/* Of a range with holes, userfaultfd takes the mappings; `none` is for want of any. */
+static int check_any(const struct fastmm_mm *mm, uint64_t start, uint64_t end, int none)
+{
+    size_t at = fastmm_vma_at(mm, start);
+    return at < mm->vma_count && mm->vmas[at]->start < end ? 0 : none;
+}
+
 static int check_registrable(const struct fastmm_mm *mm, uint64_t start, uint64_t end,
                              uint32_t features)
 {
     const uint32_t wanted = FASTMM_VM_UFFD_WP | features;
-    int rc = fastmm_vma_require_whole(mm, start, end);
+    int rc = check_any(mm, start, end, -EINVAL);
     for (size_t i = fastmm_vma_at(mm, start); !rc && i < mm->vma_count && mm->vmas[i]->start < end;
          i++) {
         const struct fastmm_vma *vma = mm->vmas[i];
@@ -172,7 +173,9 @@ int fastmm_mm_uffd_unregister(struct fastmm_mm *mm, uint64_t start, uint64_t end
     size_t first, count;
     int rc = fastmm_check_range(mm->machine, start, end);
     if (!rc)
-        rc = fastmm_vma_isolate_whole(mm, start, end, &first, &count);
+        rc = check_any(mm, start, end, -EINVAL);
+    if (!rc)
+        rc = fastmm_vma_isolate(mm, start, end, &first, &count);
     if (rc)
         return rc;
     for (size_t i = first; i < first + count; i++) {
@@ -190,7 +193,7 @@ int fastmm_mm_uffd_unregister(struct fastmm_mm *mm, uint64_t start, uint64_t end
 static int make_tables(struct fastmm_mm *mm, const struct fastmm_vma *vma, uint64_t start,
                        uint64_t end)
 {
-    if (!marks_empty(vma))
+    if (!vma_marks_empty(vma))
         return 0;
     for (uint64_t addr = start; addr < end; addr = fastmm_va_next(addr, end, 2))
         if (!fastmm_table_make(mm, addr))
@@ -200,12 +203,11 @@ static int make_tables(struct fastmm_mm *mm, const struct fastmm_vma *vma, uint6
 
 static int check_registered(const struct fastmm_mm *mm, uint64_t start, uint64_t end)
 {
-    if (fastmm_vma_require_whole(mm, start, end))
-        return -ENOENT;
+    int rc = check_any(mm, start, end, -ENOENT);
     for (size_t i = fastmm_vma_at(mm, start); i < mm->vma_count && mm->vmas[i]->start < end; i++)
         if (!(mm->vmas[i]->flags & FASTMM_VM_UFFD_WP))
-            return -ENOENT;
-    return 0;
+            rc = -ENOENT;
+    return rc;
 }
 
 static int uffd_change(struct fastmm_mm *mm, uint64_t start, uint64_t end, enum change change)

@@ -50,6 +50,15 @@ static inline bool vma_is_anonymous(const struct fastmm_vma *vma)
     return !vma->object && !(vma->flags & FASTMM_VM_PFNMAP);
 }
 
+/*
+ * Empty anonymous entries are protected by markers on request only: a read could fill them any
+ * time. Asynchronous protection, which nobody has to answer, is such a request.
+ */
+static inline bool vma_marks_empty(const struct fastmm_vma *vma)
+{
+    return vma->object || (vma->flags & (FASTMM_VM_UFFD_UNPOPULATED | FASTMM_VM_UFFD_ASYNC));
+}
+
 /* The part of [start, end) that lies in the mapping, which it meets. */
 static inline uint64_t vma_clip_start(const struct fastmm_vma *vma, uint64_t start)
 {

@@ -133,6 +133,14 @@ static void isolate(struct ref *r, int mm, int first, int end)
     cut_at(r, mm, end);
 }
 
+static bool any(const struct ref *r, int mm, int first, int end)
+{
+    for (int i = first; i < end; i++)
+        if (r->mm[mm].slot[i].mapped)
+            return true;
+    return false;
+}
+
 static bool whole(const struct ref *r, int mm, int first, int end)
 {
     for (int i = first; i < end; i++)
@@ -459,10 +467,12 @@ int ref_protect(struct ref *r, int mm, int first, int end, uint32_t prot)
 
 int ref_register(struct ref *r, int mm, int first, int end, uint32_t features)
 {
-    if (!whole(r, mm, first, end))
-        return -ENOMEM;
+    if (!any(r, mm, first, end))
+        return -EINVAL;
     for (int i = first; i < end; i++) {
         const struct ref_slot *s = &r->mm[mm].slot[i];
+        if (!s->mapped)
+            continue;
         if (is_file(s) && !(features & FASTMM_VM_UFFD_ASYNC))
             return -EINVAL;
         if ((s->flags & FASTMM_VM_UFFD_WP) &&
@@ -472,14 +482,16 @@ int ref_register(struct ref *r, int mm, int first, int end, uint32_t features)
     isolate(r, mm, first, end);
     for (int i = first; i < end; i++) {
         struct ref_slot *s = &r->mm[mm].slot[i];
-        s->flags = (s->flags & ~FASTMM_VM_UFFD) | FASTMM_VM_UFFD_WP | features;
+        if (s->mapped)
+            s->flags = (s->flags & ~FASTMM_VM_UFFD) | FASTMM_VM_UFFD_WP | features;
     }
     return 0;
 }
 
 static void wp_entry(struct ref *r, struct ref_slot *s, bool protect)
 {
-    bool empty_too = s->object >= 0 || (s->flags & FASTMM_VM_UFFD_UNPOPULATED);
+    bool empty_too =
+        s->object >= 0 || (s->flags & (FASTMM_VM_UFFD_UNPOPULATED | FASTMM_VM_UFFD_ASYNC));
     switch (s->kind) {
     case REF_NONE:
         if (protect && empty_too) {
@@ -500,22 +512,25 @@ static void wp_entry(struct ref *r, struct ref_slot *s, bool protect)
 
 int ref_wp(struct ref *r, int mm, int first, int end, bool protect)
 {
+    if (!any(r, mm, first, end))
+        return -ENOENT;
     for (int i = first; i < end; i++)
-        if (!r->mm[mm].slot[i].mapped || !(r->mm[mm].slot[i].flags & FASTMM_VM_UFFD_WP))
+        if (r->mm[mm].slot[i].mapped && !(r->mm[mm].slot[i].flags & FASTMM_VM_UFFD_WP))
             return -ENOENT;
     for (int i = first; i < end; i++)
-        wp_entry(r, &r->mm[mm].slot[i], protect);
+        if (r->mm[mm].slot[i].mapped)
+            wp_entry(r, &r->mm[mm].slot[i], protect);
     return 0;
 }
 
 int ref_unregister(struct ref *r, int mm, int first, int end)
 {
-    if (!whole(r, mm, first, end))
-        return -ENOMEM;
+    if (!any(r, mm, first, end))
+        return -EINVAL;
     isolate(r, mm, first, end);
     for (int i = first; i < end; i++) {
         struct ref_slot *s = &r->mm[mm].slot[i];
-        if (!(s->flags & FASTMM_VM_UFFD_WP))
+        if (!s->mapped || !(s->flags & FASTMM_VM_UFFD_WP))
             continue;
         wp_entry(r, s, false);
         s->flags &= ~FASTMM_VM_UFFD;
@@ -547,8 +562,9 @@ int ref_marker(struct ref *r, int mm, int slot, uint64_t markers)
     bool uffd = markers & FASTMM_MARKER_UFFD_WP;
     if (!s->mapped)
         return -EINVAL;
-    if (uffd && (!(s->flags & FASTMM_VM_UFFD_WP) ||
-                 (s->object < 0 && !(s->flags & FASTMM_VM_UFFD_UNPOPULATED))))
+    if (uffd &&
+        (!(s->flags & FASTMM_VM_UFFD_WP) ||
+         (s->object < 0 && !(s->flags & (FASTMM_VM_UFFD_UNPOPULATED | FASTMM_VM_UFFD_ASYNC)))))
         return -EINVAL;
     if (s->kind != REF_NONE)
         return -EEXIST;
