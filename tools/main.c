@@ -8,6 +8,7 @@
 
 static const struct tool tools[] = {
     {"info", tool_info, "what this CPU offers, what was chosen for it, and why"},
+    {"mm", tool_mm, "traces of memory management, on the model and on the running kernel"},
     {"record", tool_record, "a live process's address space, written to a snapshot file"},
     {"snapshot", tool_snapshot, "what is in a snapshot file"},
     {"tune", tool_tune, "measure copying and clearing here: what to use for which size"},

@@ -24,6 +24,7 @@ struct tool {
 };
 
 int tool_info(int argc, char **argv);
+int tool_mm(int argc, char **argv);
 int tool_record(int argc, char **argv);
 int tool_snapshot(int argc, char **argv);
 int tool_tune(int argc, char **argv);

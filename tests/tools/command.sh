@@ -68,6 +68,20 @@ expect 0 ' bytes$' '' record --pid $$ -o "$scratch/shell"
 expect 0 'anonymous pages *[1-9]' '' snapshot "$scratch/shell"
 expect 1 '' 'exists; --force' record --pid $$ -o "$scratch/shell"
 expect 1 '' 'byte 0: this is not a snapshot' snapshot "$scratch/zen3"
+
+expect 0 'usage: fastmm mm' '' mm --help
+expect 2 '' 'run or fuzz is expected' mm
+expect 2 '' 'a trace file is expected' mm run
+expect 2 '' "on needs model" mm run --on moon
+expect 2 '' "makes no sense" mm fuzz --ops none
+expect 2 '' '/no/such/file: No such file' mm run /no/such/file
+printf 'p0 map 0 2 rw\np0 write 0 2 = ok\np0 rss anon 2\n' >"$scratch/trace"
+expect 0 '^3 operations carried out' '' mm run "$scratch/trace"
+echo 'p0 expect 1 zero' >>"$scratch/trace"
+expect 1 'page 1: anon' '' mm run "$scratch/trace"
+echo 'p0 juggle 1' >>"$scratch/trace"
+expect 2 '' "$scratch/trace:5:4: no operation 'juggle'" mm run "$scratch/trace"
+
 # Settings: refused by file and line, or by the library with its reason.
 echo 'copy_rep_min = 4 KiB' >"$scratch/settings"
 expect 0 'set by the user' '' info --settings "$scratch/settings"

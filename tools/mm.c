@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* `fastmm mm`: traces of memory management, run on the model, on the kernel, or on both. */
+#include "mm/commands.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: fastmm mm run FILE... [--on model|kernel|both]\n"
+    "       fastmm mm fuzz [--on model|kernel|both] [--seed N] [--ops N] [--kind KIND]\n"
+    "\n"
+    "run   carries out the operations of trace files. On both, the simulated machine and the\n"
+    "      running kernel are compared after every operation; the first difference is printed\n"
+    "      as two tables side by side.\n"
+    "fuzz  makes up operations, and shrinks what differs to a short trace.\n"
+    "\n"
+    "  --on WORLD   where: model (default of run), kernel, both (default of fuzz)\n"
+    "  --seed N     where chance begins (1)\n"
+    "  --ops N      how many operations (10000)\n"
+    "  --kind KIND  memory: anon (default), shmem, file, mixed\n"
+    "\n"
+    "Exit status: 0 all agree, 1 they differ, 77 not permitted here, 2 misuse or failure.\n";
+
+int tool_mm(int argc, char **argv)
+{
+    if (argc >= 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+        fputs(usage, stdout);
+        return tool_finish();
+    }
+    if (argc >= 2 && !strcmp(argv[1], "run"))
+        return mm_run(argc - 1, argv + 1);
+    if (argc >= 2 && !strcmp(argv[1], "fuzz"))
+        return mm_fuzz(argc - 1, argv + 1);
+    return tool_misused("mm", "run or fuzz is expected");
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes up traces: random operations that are likely to mean something where they stand. */
+#ifndef FASTMM_TOOLS_MM_GENERATE_H
+#define FASTMM_TOOLS_MM_GENERATE_H
+
+#include "mm/trace.h"
+
+enum generate_kind { GENERATE_ANON, GENERATE_SHMEM, GENERATE_FILE, GENERATE_MIXED };
+
+/* 0, or -1 for want of memory. The same seed, kind and count make the same trace. */
+int generate_trace(uint64_t seed, enum generate_kind kind, size_t count, struct trace *trace);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* CPU sets and system calls */
+/*
+ * Looking at agents through /proc: pagemap says what an entry is, kpagecount and kpageflags what
+ * page is behind it, status how much is resident. Frame numbers, and so the middle two, need
+ * CAP_SYS_ADMIN.
+ */
+#include "mm/kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Documentation/admin-guide/mm/pagemap.rst */
+#define MAP_PRESENT  (UINT64_C(1) << 63)
+#define MAP_SWAP     (UINT64_C(1) << 62)
+#define MAP_UFFD_WP  (UINT64_C(1) << 57)
+#define MAP_NUMBER   ((UINT64_C(1) << 55) - 1)
+#define FLAG_ANON    (UINT64_C(1) << 12)
+#define FLAG_SWAPS   (UINT64_C(1) << 14)
+#define FLAG_ZERO    (UINT64_C(1) << 24)
+#define TYPE_MARKER  31u
+#define SWAP_TYPE(n) ((unsigned)((n)&31))
+#define SWAP_AT(n)   ((n) >> 5)
+
+void kernel_look_open(struct kernel *k)
+{
+    k->page_count = open("/proc/kpagecount", O_RDONLY | O_CLOEXEC);
+    k->page_flags = open("/proc/kpageflags", O_RDONLY | O_CLOEXEC);
+    k->world.channels = WORLD_ENTRIES | WORLD_RSS;
+    if (k->page_count >= 0 && k->page_flags >= 0)
+        k->world.channels |= WORLD_FRAMES;
+}
+
+int kernel_look_rss(const struct kernel_process *p, int64_t rss[4], struct tool_error *error)
+{
+    static const char *const names[4] = {"\nRssFile:", "\nRssAnon:", "\nVmSwap:", "\nRssShmem:"};
+    char text[4096];
+    ssize_t size = pread(p->status, text, sizeof(text) - 1, 0);
+    if (size < 0)
+        return tool_fail(error, "kernel: status of %d: %s", p->pid, strerror(errno));
+    text[size] = '\0';
+    for (int i = 0; i < 4; i++) {
+        const char *found = strstr(text, names[i]);
+        if (!found)
+            return tool_fail(error, "kernel: status of %d lacks%s", p->pid, names[i] + 1);
+        rss[i] = strtoll(found + strlen(names[i]), NULL, 10) / 4;
+    }
+    return 0;
+}
+
+static bool read_word(int fd, uint64_t index, uint64_t *word)
+{
+    return pread(fd, word, sizeof(*word), (off_t)(index * sizeof(*word))) == sizeof(*word);
+}
+
+static enum trace_kind kind_of_page(uint64_t flags)
+{
+    if (flags & FLAG_ZERO)
+        return TRACE_ZERO;
+    if (flags & FLAG_ANON)
+        return TRACE_ANON;
+    return flags & FLAG_SWAPS ? TRACE_SHMEM : TRACE_FILE;
+}
+
+static void look_at_frame(const struct kernel *k, uint64_t pfn, struct world_page *page)
+{
+    uint64_t count, flags;
+    page->kind = TRACE_PRESENT;
+    if (!(k->world.channels & WORLD_FRAMES) || !pfn)
+        return;
+    if (!read_word(k->page_flags, pfn, &flags) || !read_word(k->page_count, pfn, &count))
+        return;
+    page->pfn = pfn;
+    page->maps = (int64_t)count;
+    page->kind = kind_of_page(flags);
+}
+
+static enum trace_kind kind_of_swp(uint64_t number)
+{
+    static const enum trace_kind markers[] = {TRACE_OTHER, TRACE_MARK_UFFD_WP, TRACE_MARK_POISON,
+                                              TRACE_OTHER, TRACE_MARK_GUARD};
+    if (SWAP_TYPE(number) != TYPE_MARKER)
+        return TRACE_SWAP;
+    return SWAP_AT(number) < sizeof(markers) / sizeof(markers[0]) ? markers[SWAP_AT(number)]
+                                                                  : TRACE_OTHER;
+}
+
+static void look_at_page(const struct kernel *k, uint64_t word, struct world_page *page)
+{
+    *page = (struct world_page){.kind = TRACE_NONE, .maps = -1};
+    page->uffd_wp = word & MAP_UFFD_WP;
+    if (word & MAP_PRESENT)
+        look_at_frame(k, word & MAP_NUMBER, page);
+    else if (word & MAP_SWAP)
+        page->kind = kind_of_swp(word & MAP_NUMBER);
+}
+
+static int read_words(const struct kernel_process *p, unsigned first, unsigned count,
+                      uint64_t *words)
+{
+    size_t bytes = count * sizeof(*words);
+    off_t at = (off_t)(kernel_address(first) / FASTMM_PAGE_SIZE * sizeof(*words));
+    return pread(p->pagemap, words, bytes, at) == (ssize_t)bytes ? 0 : -1;
+}
+
+bool kernel_is_wp(struct kernel_process *p, unsigned page)
+{
+    uint64_t word;
+    return !read_words(p, page, 1, &word) && (word & MAP_UFFD_WP);
+}
+
+static int look_at_process(struct kernel *k, struct kernel_process *p, struct world_space *space,
+                           struct tool_error *error)
+{
+    if (read_words(p, k->world.first, k->world.count, k->words))
+        return tool_fail(error, "kernel: pagemap of %d: %s", p->pid, strerror(errno));
+    for (unsigned i = 0; i < k->world.count; i++)
+        look_at_page(k, k->words[i], &space->page[i]);
+    if (kernel_look_rss(p, space->rss, error))
+        return -1;
+    for (int i = 0; i < 4; i++)
+        space->rss[i] -= k->own_rss[i];
+    return 0;
+}
+
+int kernel_look(struct kernel *k, struct world_view *view, struct tool_error *error)
+{
+    for (unsigned i = 0; i < TRACE_PROCESSES; i++) {
+        struct kernel_process *p = &k->process[i];
+        view->space[i].alive = p->pid != 0;
+        if (p->pid && look_at_process(k, p, &view->space[i], error))
+            return -1;
+    }
+    return 0;
+}

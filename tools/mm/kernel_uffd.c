@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* CPU sets and system calls */
+/*
+ * userfaultfd, operated from outside: the descriptors live in the process that runs the trace, so
+ * that an agent's fork needs no thread of its own to answer it. Faults end in SIGBUS rather than in
+ * a message (UFFD_FEATURE_SIGBUS): the access is over, and nothing but the access has changed.
+ */
+#include "mm/kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Newer than the headers that this may be compiled with. */
+#define FEATURE_WP_UNPOPULATED (UINT64_C(1) << 13)
+#define FEATURE_WP_ASYNC       (UINT64_C(1) << 15)
+#ifndef UFFD_FEATURE_WP_HUGETLBFS_SHMEM
+#    define UFFD_FEATURE_WP_HUGETLBFS_SHMEM (1 << 12)
+#endif
+
+struct poison_ioctl {
+    struct uffdio_range range;
+    uint64_t mode;
+    int64_t updated;
+};
+#define IOCTL_POISON _IOWR(UFFDIO, 0x08, struct poison_ioctl)
+
+static const struct {
+    uint32_t flag;
+    uint64_t feature;
+} features[] = {
+    {FASTMM_VM_UFFD_FORK, UFFD_FEATURE_EVENT_FORK},
+    {FASTMM_VM_UFFD_UNPOPULATED, FEATURE_WP_UNPOPULATED},
+    {FASTMM_VM_UFFD_ASYNC, FEATURE_WP_ASYNC},
+};
+#define FORK_BIT 1u /* index of the first row, as a bit of a descriptor's index */
+
+static unsigned index_of(uint32_t flags)
+{
+    unsigned index = 0;
+    for (unsigned i = 0; i < 3; i++)
+        if (flags & features[i].flag)
+            index |= 1u << i;
+    return index;
+}
+
+static int say_features(int fd, unsigned index)
+{
+    struct uffdio_api api = {
+        .api = UFFD_API,
+        .features =
+            UFFD_FEATURE_SIGBUS | UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_WP_HUGETLBFS_SHMEM,
+    };
+    for (unsigned i = 0; i < 3; i++)
+        if (index & (1u << i))
+            api.features |= features[i].feature;
+    return ioctl(fd, UFFDIO_API, &api) ? -errno : 0;
+}
+
+int kernel_uffd_probe(const struct trace *trace, struct tool_error *error)
+{
+    uint32_t flags = 0;
+    bool any = false;
+    for (size_t i = 0; i < trace->count; i++) {
+        any |= trace->op[i].verb == TRACE_REGISTER;
+        flags |= trace->op[i].verb == TRACE_REGISTER ? trace->op[i].flags : 0;
+    }
+    if (!any)
+        return 0;
+    int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+    int rc = fd < 0 ? -errno : say_features(fd, index_of(flags));
+    if (fd >= 0)
+        close(fd);
+    if (!rc)
+        return 0;
+    tool_fail(error, "userfaultfd isn't to be had here: %s", strerror(-rc));
+    return WORLD_NOT_PERMITTED;
+}
+
+/* Opens descriptor `index` of the process, if it isn't. *outcome is 0 or a negative errno. */
+static int need(struct kernel_process *p, unsigned index, int *outcome, struct tool_error *error)
+{
+    const struct agent_request request = {.verb = AGENT_UFFD, .arg = {O_CLOEXEC | O_NONBLOCK}};
+    struct agent_reply reply;
+    int fd;
+    *outcome = 0;
+    if (p->uffd[index] >= 0)
+        return 0;
+    if (kernel_ask(p, &request, -1, &reply, &fd, error))
+        return -1;
+    *outcome = fd < 0 ? (int)reply.result : say_features(fd, index);
+    if (*outcome)
+        return tool_fail(error, "kernel: userfaultfd with features %u: %s", index,
+                         strerror(-*outcome));
+    p->uffd[index] = fd;
+    return 0;
+}
+
+static struct uffdio_range range_of(unsigned first, unsigned end)
+{
+    return (struct uffdio_range){kernel_address(first), (uint64_t)(end - first) * FASTMM_PAGE_SIZE};
+}
+
+int kernel_register(struct kernel *k, const struct trace_op *op, int *outcome,
+                    struct tool_error *error)
+{
+    struct kernel_process *p = &k->process[op->process];
+    unsigned index = index_of(op->flags);
+    struct uffdio_register request = {
+        .range = range_of(op->first, op->first + op->count),
+        .mode = UFFDIO_REGISTER_MODE_WP,
+    };
+    if (need(p, index, outcome, error))
+        return -1;
+    *outcome = ioctl(p->uffd[index], UFFDIO_REGISTER, &request) ? -errno : 0;
+    for (unsigned i = op->first; !*outcome && i < op->first + op->count; i++)
+        if (p->mapped[i])
+            p->registered[i] = (uint8_t)(index + 1);
+    return 0;
+}
+
+static int unregister_run(struct kernel_process *p, unsigned index, unsigned first, unsigned end,
+                          int *outcome, struct tool_error *error)
+{
+    struct uffdio_range range = range_of(first, end);
+    if (need(p, index, outcome, error))
+        return -1;
+    *outcome = ioctl(p->uffd[index], UFFDIO_UNREGISTER, &range) ? -errno : 0;
+    if (!*outcome)
+        memset(p->registered + first, 0, end - first);
+    return 0;
+}
+
+/*
+ * A descriptor may end only its own registrations, so that the range is taken apart by them. Where
+ * nothing is registered any descriptor will do: the kernel says what it thinks of that.
+ */
+int kernel_unregister(struct kernel *k, const struct trace_op *op, int *outcome,
+                      struct tool_error *error)
+{
+    struct kernel_process *p = &k->process[op->process];
+    unsigned end = op->first + op->count, next;
+    bool any = false;
+    *outcome = 0;
+    for (unsigned first = op->first; first < end && !*outcome; first = next) {
+        next = first + 1;
+        while (next < end && p->registered[next] == p->registered[first])
+            next++;
+        if (!p->registered[first])
+            continue;
+        any = true;
+        if (unregister_run(p, p->registered[first] - 1u, first, next, outcome, error))
+            return -1;
+    }
+    return any ? 0 : unregister_run(p, 0, op->first, end, outcome, error);
+}
+
+int kernel_protect(struct kernel *k, const struct trace_op *op, int *outcome,
+                   struct tool_error *error)
+{
+    struct kernel_process *p = &k->process[op->process];
+    unsigned index = 0;
+    struct uffdio_writeprotect request = {
+        .range = range_of(op->first, op->first + op->count),
+        .mode = op->verb == TRACE_WP ? UFFDIO_WRITEPROTECT_MODE_WP : 0,
+    };
+    for (unsigned i = op->first; i < op->first + op->count; i++)
+        if (p->registered[i])
+            index = p->registered[i] - 1u;
+    if (need(p, index, outcome, error))
+        return -1;
+    *outcome = ioctl(p->uffd[index], UFFDIO_WRITEPROTECT, &request) ? -errno : 0;
+    return 0;
+}
+
+int kernel_poison(struct kernel *k, const struct trace_op *op, int *outcome,
+                  struct tool_error *error)
+{
+    struct kernel_process *p = &k->process[op->process];
+    struct poison_ioctl request = {.range = range_of(op->first, op->first + op->count)};
+    unsigned index = p->registered[op->first] ? p->registered[op->first] - 1u : 0;
+    if (need(p, index, outcome, error))
+        return -1;
+    *outcome = ioctl(p->uffd[index], IOCTL_POISON, &request) ? -errno : 0;
+    return 0;
+}
+
+unsigned kernel_fork_listeners(const struct kernel_process *parent, unsigned *which)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < KERNEL_UFFDS; i++)
+        if ((i & FORK_BIT) && parent->uffd[i] >= 0)
+            which[count++] = i;
+    return count;
+}
+
+void kernel_take_fork(const struct kernel_process *parent, struct kernel_process *child,
+                      unsigned which)
+{
+    struct uffd_msg message;
+    if (read(parent->uffd[which], &message, sizeof(message)) == (ssize_t)sizeof(message) &&
+        message.event == UFFD_EVENT_FORK)
+        child->uffd[which] = (int)message.arg.fork.ufd;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Running a trace on one world, or on both with a comparison after every step. */
+#ifndef FASTMM_TOOLS_MM_RUN_H
+#define FASTMM_TOOLS_MM_RUN_H
+
+#include "mm/world.h"
+
+enum { RUN_ON_MODEL = 1, RUN_ON_KERNEL = 2, RUN_ON_BOTH = 3 };
+
+enum run_verdict {
+    RUN_AGREED = 0,
+    RUN_DIFFERED = 1,      /* the worlds from each other, or one from what the trace expects */
+    RUN_BROKE = 2,         /* a world couldn't go on; the error says why */
+    RUN_NOT_PERMITTED = 77 /* likewise, before anything ran */
+};
+
+struct run_result {
+    size_t done;       /* operations that were carried out and compared */
+    size_t failed_at;  /* index of the one that differed */
+    unsigned channels; /* that were compared, or looked at on one world */
+};
+
+/* The first difference goes to `out`, unless that is NULL. */
+enum run_verdict run_trace(const struct trace *trace, unsigned on, FILE *out,
+                           struct run_result *result, struct tool_error *error);
+
+/* "frame identity, raw entries": what a comparison of those channels leaves out. */
+void run_print_unseen(FILE *out, unsigned channels);
+
+#endif

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The simulated machine as a world, through the library's public interface alone.
+ *
+ * What the library refuses it leaves unchanged as a whole. The kernel works its way through a range
+ * mapping by mapping and stops where it must, or goes on and reports a hole at the end; whoever
+ * wants that effect splits the range, as is done here.
+ */
+#include "mm/world.h"
+
+#include <errno.h>
+#include <fastmm/mm.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct model {
+    struct world world;
+    struct fastmm_machine *machine;
+    struct fastmm_mm *mm[TRACE_PROCESSES];
+    struct fastmm_object *object[TRACE_OBJECTS];
+    uint64_t pin[TRACE_PROCESSES][TRACE_PAGES]; /* frame, or 0 */
+    fastmm_pte_t ptes[TRACE_PAGES];
+};
+
+static struct model *model_of(struct world *world)
+{
+    return (struct model *)(void *)world;
+}
+
+static uint64_t address(unsigned page)
+{
+    return TRACE_BASE + (uint64_t)page * FASTMM_PAGE_SIZE;
+}
+
+/* --- Operations ------------------------------------------------------------------------------ */
+
+typedef int range_call(struct fastmm_mm *mm, uint64_t start, uint64_t end, uint32_t flags);
+
+static int call_protect(struct fastmm_mm *mm, uint64_t start, uint64_t end, uint32_t flags)
+{
+    return fastmm_mm_protect(mm, start, end, flags);
+}
+
+static int call_zap(struct fastmm_mm *mm, uint64_t start, uint64_t end, uint32_t flags)
+{
+    (void)flags;
+    return fastmm_mm_zap(mm, start, end);
+}
+
+static int call_wp(struct fastmm_mm *mm, uint64_t start, uint64_t end, uint32_t flags)
+{
+    (void)flags;
+    return fastmm_mm_uffd_protect(mm, start, end);
+}
+
+static int call_unwp(struct fastmm_mm *mm, uint64_t start, uint64_t end, uint32_t flags)
+{
+    (void)flags;
+    return fastmm_mm_uffd_resolve(mm, start, end);
+}
+
+/* The first mapping that meets [start, end), or NULL. */
+static const struct fastmm_vma *first_in(struct fastmm_mm *mm, uint64_t start, uint64_t end)
+{
+    for (size_t i = 0;; i++) {
+        const struct fastmm_vma *vma = fastmm_mm_vma(mm, i);
+        if (!vma || vma->start >= end)
+            return NULL;
+        if (vma->end > start)
+            return vma;
+    }
+}
+
+/*
+ * Calls for each mapping of the range by itself, as the kernel does, up to the first that refuses.
+ * `hole` is the result where nothing is mapped: at once if it is to stop there, else at the end.
+ */
+static int in_parts(struct fastmm_mm *mm, const struct trace_op *op, range_call *call, int hole,
+                    bool stop_at_hole)
+{
+    uint64_t start = address(op->first), end = address(op->first + op->count);
+    int result = 0;
+    while (start < end) {
+        const struct fastmm_vma *vma = first_in(mm, start, end);
+        if (!vma || vma->start > start)
+            result = hole;
+        if (!vma || (result && stop_at_hole))
+            break;
+        uint64_t from = vma->start > start ? vma->start : start;
+        start = vma->end < end ? vma->end : end;
+        int rc = call(mm, from, start, op->flags);
+        if (rc)
+            return rc;
+    }
+    return result;
+}
+
+static int protect_or_resolve(struct fastmm_mm *mm, const struct trace_op *op, range_call *call)
+{
+    bool any = first_in(mm, address(op->first), address(op->first + op->count));
+    return any ? in_parts(mm, op, call, 0, false) : -ENOENT;
+}
+
+static int map(struct model *m, struct fastmm_mm *mm, const struct trace_op *op)
+{
+    const struct fastmm_map map = {
+        .start = address(op->first),
+        .end = address(op->first + op->count),
+        .flags = op->flags,
+        .object = op->object < 0 ? NULL : m->object[op->object],
+        .pgoff = op->offset,
+    };
+    return fastmm_mm_map(mm, &map);
+}
+
+static int touch(struct fastmm_mm *mm, const struct trace_op *op)
+{
+    return fastmm_mm_access(mm, address(op->first), (uint64_t)op->count * FASTMM_PAGE_SIZE,
+                            op->verb == TRACE_WRITE ? FASTMM_WRITE : FASTMM_READ, NULL);
+}
+
+static int fork_child(struct model *m, struct fastmm_mm *mm, const struct trace_op *op)
+{
+    return fastmm_mm_fork(mm, &m->mm[op->child]);
+}
+
+static int unpin(struct model *m, unsigned process, unsigned page)
+{
+    uint64_t *pfn = &m->pin[process][page];
+    int rc = *pfn ? fastmm_machine_unpin(m->machine, *pfn) : -EINVAL;
+    *pfn = 0;
+    return rc;
+}
+
+static int exit_process(struct model *m, unsigned process, struct tool_error *error)
+{
+    int64_t rest[FASTMM_RSS_COUNTERS + 1];
+    for (unsigned i = 0; i < TRACE_PAGES; i++)
+        if (m->pin[process][i])
+            unpin(m, process, i);
+    int rc = fastmm_mm_destroy(m->mm[process], rest);
+    m->mm[process] = NULL;
+    if (!rc)
+        return 0;
+    return tool_fail(error,
+                     "model: p%u left counters file %" PRId64 " anon %" PRId64 " swap %" PRId64
+                     " shmem %" PRId64 ", tables %" PRId64,
+                     process, rest[0], rest[1], rest[2], rest[3], rest[4]);
+}
+
+static int apply_op(struct model *m, const struct trace_op *op)
+{
+    struct fastmm_mm *mm = m->mm[op->process];
+    uint64_t start = address(op->first), end = address(op->first + op->count);
+    switch (op->verb) {
+    case TRACE_MAP:
+        return map(m, mm, op);
+    case TRACE_UNMAP:
+        return fastmm_mm_unmap(mm, start, end);
+    case TRACE_PROTECT:
+        return in_parts(mm, op, call_protect, -ENOMEM, true);
+    case TRACE_READ:
+    case TRACE_WRITE:
+        return touch(mm, op);
+    case TRACE_DONTNEED:
+        return in_parts(mm, op, call_zap, -ENOMEM, false);
+    case TRACE_REGISTER:
+        return fastmm_mm_uffd_register(mm, start, end, op->flags);
+    case TRACE_UNREGISTER:
+        return fastmm_mm_uffd_unregister(mm, start, end);
+    case TRACE_WP:
+        return protect_or_resolve(mm, op, call_wp);
+    case TRACE_UNWP:
+        return protect_or_resolve(mm, op, call_unwp);
+    case TRACE_FORK:
+        return fork_child(m, mm, op);
+    default:
+        return -ENOTSUP;
+    }
+}
+
+static void tell_breach(void *context, const struct fastmm_breach *b)
+{
+    tool_fail(context, "model: broken at %#" PRIx64 ", entry %#" PRIx64 ": %s", b->addr, b->pte,
+              b->rule);
+}
+
+static int apply(struct world *world, const struct trace_op *op, int *outcome,
+                 struct tool_error *error)
+{
+    struct model *m = model_of(world);
+    *outcome = 0;
+    if (op->verb == TRACE_EXIT) {
+        if (exit_process(m, op->process, error))
+            return -1;
+    } else {
+        *outcome = apply_op(m, op);
+    }
+    return fastmm_machine_check(m->machine, tell_breach, error) ? -1 : 0;
+}
+
+/* --- Looking --------------------------------------------------------------------------------- */
+
+static enum trace_kind kind_of_frame(enum fastmm_frame_kind kind)
+{
+    switch (kind) {
+    case FASTMM_FRAME_ANON:
+        return TRACE_ANON;
+    case FASTMM_FRAME_FILE:
+        return TRACE_FILE;
+    case FASTMM_FRAME_SHMEM:
+        return TRACE_SHMEM;
+    case FASTMM_FRAME_ZERO:
+        return TRACE_ZERO;
+    default:
+        return TRACE_OTHER;
+    }
+}
+
+static enum trace_kind kind_of_swp(fastmm_pte_t pte)
+{
+    switch (fastmm_marker_flags(pte)) {
+    case 0:
+        return TRACE_SWAP;
+    case FASTMM_MARKER_UFFD_WP:
+        return TRACE_MARK_UFFD_WP;
+    case FASTMM_MARKER_POISON:
+        return TRACE_MARK_POISON;
+    case FASTMM_MARKER_GUARD:
+        return TRACE_MARK_GUARD;
+    default:
+        return TRACE_OTHER;
+    }
+}
+
+static void observe_page(const struct model *m, fastmm_pte_t pte, struct world_page *page)
+{
+    struct fastmm_frame_info info;
+    *page = (struct world_page){.kind = TRACE_NONE, .maps = -1};
+    if (fastmm_pte_none(pte))
+        return;
+    page->uffd_wp = fastmm_pte_any_uffd_wp(pte);
+    page->raw = pte;
+    if (!fastmm_pte_present(pte)) {
+        page->kind = kind_of_swp(pte);
+        return;
+    }
+    page->raw &= WORLD_RAW_MASK;
+    page->pfn = fastmm_pte_pfn(pte);
+    if (fastmm_machine_frame(m->machine, page->pfn, &info)) {
+        page->kind = TRACE_OTHER;
+        return;
+    }
+    page->kind = kind_of_frame(info.kind);
+    page->maps = info.mapcount;
+}
+
+static int observe(struct world *world, struct world_view *view, struct tool_error *error)
+{
+    struct model *m = model_of(world);
+    for (unsigned p = 0; p < TRACE_PROCESSES; p++) {
+        struct world_space *space = &view->space[p];
+        space->alive = m->mm[p] != NULL;
+        if (!space->alive)
+            continue;
+        int rc = fastmm_mm_read(m->mm[p], address(world->first), world->count, m->ptes);
+        if (rc)
+            return tool_fail(error, "model: reading entries failed with %d", rc);
+        fastmm_mm_rss(m->mm[p], space->rss);
+        for (unsigned i = 0; i < world->count; i++)
+            observe_page(m, m->ptes[i], &space->page[i]);
+    }
+    return 0;
+}
+
+/* --- Life ------------------------------------------------------------------------------------ */
+
+static void close_model(struct world *world)
+{
+    struct model *m = model_of(world);
+    struct tool_error ignored;
+    for (unsigned p = 0; p < TRACE_PROCESSES; p++)
+        if (m->mm[p])
+            exit_process(m, p, &ignored);
+    for (unsigned i = 0; i < TRACE_OBJECTS; i++)
+        if (m->object[i])
+            fastmm_object_put(m->object[i]);
+    if (m->machine)
+        fastmm_machine_destroy(m->machine);
+    free(m);
+}
+
+/* File pages are cached from the start: the kernel's world has written its file before. */
+static int open_object(struct model *m, const struct trace_object *declared,
+                       struct fastmm_object **object)
+{
+    enum fastmm_object_kind kind =
+        declared->kind == TRACE_OBJECT_SHMEM ? FASTMM_OBJECT_SHMEM : FASTMM_OBJECT_FILE;
+    int rc = fastmm_object_create(m->machine, kind, declared->pages, object);
+    if (!rc && kind == FASTMM_OBJECT_FILE)
+        rc = fastmm_object_read(*object, 0, declared->pages);
+    return rc;
+}
+
+/* Every page of every process a page of its own, each object cached whole, and room for copies. */
+static uint64_t frames_needed(const struct trace *trace, unsigned window)
+{
+    uint64_t frames = (uint64_t)window * (TRACE_PROCESSES + 1) + 64;
+    for (unsigned i = 0; i < TRACE_OBJECTS; i++)
+        frames += trace->object[i].pages;
+    return frames;
+}
+
+int world_open_model(const struct trace *trace, struct world **world, struct tool_error *error)
+{
+    struct model *m = calloc(1, sizeof(*m));
+    if (!m)
+        return tool_fail(error, "out of memory");
+    m->world = (struct world){
+        .name = "model",
+        .channels = WORLD_ENTRIES | WORLD_FRAMES | WORLD_RSS | WORLD_RAW,
+        .apply = apply,
+        .observe = observe,
+        .close = close_model,
+    };
+    trace_window(trace, &m->world.first, &m->world.count);
+    const struct fastmm_machine_config config = {.frames = frames_needed(trace, m->world.count),
+                                                 .no_huge_arenas = true};
+    int rc = fastmm_machine_create(&config, &m->machine);
+    for (unsigned i = 0; i < TRACE_OBJECTS && !rc; i++)
+        if (trace->object[i].kind)
+            rc = open_object(m, &trace->object[i], &m->object[i]);
+    if (!rc)
+        rc = fastmm_mm_create(m->machine, &m->mm[0]);
+    if (rc) {
+        close_model(&m->world);
+        return tool_fail(error, "model: could not be set up: error %d", -rc);
+    }
+    *world = &m->world;
+    return 0;
+}
