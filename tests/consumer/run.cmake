@@ -174,6 +174,17 @@ function(step_epoch)
   run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${lib} ${here}/program)
   run_failing("version .*FASTMM_.* not found"
     ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${here}/build/src ${here}/program)
+
+  # The walker still changes; who only counts is not refused for it.
+  file(COPY ${SOURCE}/include DESTINATION ${here}/other)
+  list(TRANSFORM headers PREPEND ${here}/other/include/)
+  file(TOUCH ${headers})
+  raise_epoch(${here}/other/include/fastmm/mm.h)
+  run(${CMAKE_COMMAND} --build ${here}/build --target fastmm_shared)
+  run_failing("version .*FASTMM_WALKER_.* not found"
+    ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${here}/build/src ${here}/program)
+  run(${CC} -I${tree}/include ${CMAKE_CURRENT_LIST_DIR}/counter.c -o ${here}/counter -L${lib} -lfastmm)
+  run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${here}/build/src ${here}/counter)
 endfunction()
 
 # Programs from copied sources, each with no more folders than src/README.md says it needs.
