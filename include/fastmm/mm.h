@@ -209,6 +209,7 @@ FASTMM_API int fastmm_object_read(struct fastmm_object *object, uint64_t first, 
 #define FASTMM_VM_UFFD_FORK        (1u << 13) /* its context follows into children */
 #define FASTMM_VM_UFFD_UNPOPULATED (1u << 14) /* empty anonymous entries are protected too */
 #define FASTMM_VM_UFFD_ASYNC       (1u << 15) /* faults resolve without an event; implies that */
+#define FASTMM_VM_FORKED           (1u << 16) /* its anonymous pages may be a parent's */
 
 #define FASTMM_VM_PROT (FASTMM_VM_READ | FASTMM_VM_WRITE | FASTMM_VM_EXEC)
 #define FASTMM_VM_UFFD \
@@ -220,6 +221,7 @@ struct fastmm_vma {
     uint64_t pgoff;      /* page of the object, or raw frame, that `start` maps */
     struct fastmm_object *object; /* NULL for anonymous and raw mappings */
     uint32_t flags;               /* FASTMM_VM_* */
+    uint32_t anon_vma;            /* equal for mappings whose anonymous pages may be one's; or 0 */
 };
 
 struct fastmm_map {
@@ -244,10 +246,12 @@ FASTMM_API int fastmm_mm_create(struct fastmm_machine *machine, struct fastmm_mm
 FASTMM_API int fastmm_mm_destroy(struct fastmm_mm *mm, int64_t residue[FASTMM_RSS_COUNTERS + 1]);
 
 /*
- * Maps [start, end). -EEXIST where something is mapped already; -EINVAL for shared anonymous
- * memory (give it a shmem object) and other flags that exclude each other; -EOVERFLOW when the
- * offset runs out of 52 bits. Faults beyond the end of an object are SIGBUS, not an error here.
- * Raw mappings (PFNMAP) are entered into the tables at once.
+ * Maps [start, end). Neighbours that are alike become one mapping, here as after every change of
+ * protection or registration, unless their anonymous pages came about apart. -EEXIST where
+ * something is mapped already; -EINVAL for shared anonymous memory (give it a shmem object) and
+ * other flags that exclude each other; -EOVERFLOW when the offset runs out of 52 bits. Faults
+ * beyond the end of an object are SIGBUS, not an error here. Raw mappings (PFNMAP) are entered into
+ * the tables at once.
  */
 FASTMM_API int fastmm_mm_map(struct fastmm_mm *mm, const struct fastmm_map *map);
 
@@ -317,7 +321,7 @@ FASTMM_API int fastmm_mm_uffd_register(struct fastmm_mm *mm, uint64_t start, uin
 
 /*
  * Resolves all protection of [start, end), drops markers, and ends the registration. Holes don't
- * matter, but -EINVAL if there is nothing else.
+ * matter, but -EINVAL if there is nothing else, and where a file or a raw mapping isn't registered.
  */
 FASTMM_API int fastmm_mm_uffd_unregister(struct fastmm_mm *mm, uint64_t start, uint64_t end);
 

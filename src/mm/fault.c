@@ -64,7 +64,7 @@ static int private_page(struct fault *f)
     if (rc)
         return rc;
     fastmm_set_range(f->vma, f->pte, pfn, 1, set_flags(f), f->orig);
-    f->vma->flags |= FASTMM_VM_ANON_VMA;
+    fastmm_vma_prepare_anon(f->mm, f->vma);
     rss_add(&f->mm->rss, FASTMM_RSS_ANON, 1);
     return RETRY;
 }
@@ -82,29 +82,56 @@ static int cached_page(struct fault *f, fastmm_pte_t *pte, uint64_t pfn, unsigne
     return RETRY;
 }
 
+/* Some pages of a mapping: entries [from, to) of the table, the object's pages from `first` on. */
+struct window {
+    uint64_t from, to, first;
+};
+
 /*
- * The pages of the window that are cached and not mapped yet. The window is 16 pages aligned to 16
- * within the table, kept inside the mapping, the object and the table. (Windows seen on Linux
- * 6.18, also for mappings that begin close to the end of a table.) No failure here matters: the
- * page that the fault is about is mapped by itself.
+ * 16 pages aligned to 16 within the table, kept inside the mapping, the object and the table.
+ * (Windows seen on Linux 6.18, also for mappings that begin close to the end of a table.)
  */
-static void map_around(struct fault *f)
+static struct window window_of(const struct fault *f)
 {
-    struct fastmm_object *object = f->vma->object;
     uint64_t at = fastmm_va_index(f->addr, 1);
     uint64_t in_vma = (f->addr - f->vma->start) >> FASTMM_PAGE_SHIFT;
     uint64_t back = at < in_vma ? at : in_vma;
     uint64_t aligned = at & ~(uint64_t)(FAULT_AROUND_PAGES - 1);
-    uint64_t from = aligned > at - back ? aligned : at - back;
-    uint64_t to = at + ((f->vma->end - f->addr) >> FASTMM_PAGE_SHIFT);
-    to = to < from + FAULT_AROUND_PAGES ? to : from + FAULT_AROUND_PAGES;
-    to = to < FASTMM_PTES ? to : FASTMM_PTES;
-    for (uint64_t i = from; i < to; i++) {
-        fastmm_pte_t *pte = f->pte + i - at;
-        uint64_t index = vma_page(f->vma, f->addr) + i - at;
-        uint64_t pfn = index < object->pages ? fastmm_object_peek(object, index) : FASTMM_PFN_NONE;
-        if (fastmm_pte_none(*pte) && pfn != FASTMM_PFN_NONE)
-            cached_page(f, pte, pfn, 0, 0);
+    struct window w = {.from = aligned > at - back ? aligned : at - back};
+    w.to = at + ((f->vma->end - f->addr) >> FASTMM_PAGE_SHIFT);
+    w.to = w.to < w.from + FAULT_AROUND_PAGES ? w.to : w.from + FAULT_AROUND_PAGES;
+    w.to = w.to < FASTMM_PTES ? w.to : FASTMM_PTES;
+    w.first = vma_page(f->vma, f->addr) + w.from - at;
+    uint64_t left = w.first < f->vma->object->pages ? f->vma->object->pages - w.first : 0;
+    w.to = w.to - w.from < left ? w.to : w.from + left;
+    return w;
+}
+
+static bool any_cached(const struct fastmm_object *object, const struct window *w)
+{
+    for (uint64_t i = 0; i < w->to - w->from; i++)
+        if (fastmm_object_peek(object, w->first + i) != FASTMM_PFN_NONE)
+            return true;
+    return false;
+}
+
+/*
+ * Maps what the window has cached and not mapped yet. A table is made for that only if there are
+ * two pages to look for and one is found, which shows in reads beyond the end: the last page alone
+ * is mapped by them where there is a table already. (Seen on Linux 6.18.) No failure here matters:
+ * the page that the fault is about is mapped by itself.
+ */
+static void map_around(struct fault *f)
+{
+    struct fastmm_object *object = f->vma->object;
+    const struct window w = window_of(f);
+    if (!f->pte && (w.to < w.from + 2 || !any_cached(object, &w) || need_table(f)))
+        return;
+    fastmm_pte_t *entries = f->pte - fastmm_va_index(f->addr, 1);
+    for (uint64_t i = w.from; i < w.to; i++) {
+        uint64_t pfn = fastmm_object_peek(object, w.first + i - w.from);
+        if (fastmm_pte_none(entries[i]) && pfn != FASTMM_PFN_NONE)
+            cached_page(f, entries + i, pfn, 0, 0);
     }
 }
 
@@ -113,6 +140,9 @@ static int object_fault(struct fault *f)
     struct fastmm_object *object = f->vma->object;
     uint64_t index = vma_page(f->vma, f->addr);
     uint64_t pfn;
+    /* Before the page itself is looked for: a read beyond the end maps what lies before the end. */
+    if (!f->write && !(f->vma->flags & FASTMM_VM_UFFD_WP))
+        map_around(f);
     if (index >= object->pages)
         return FASTMM_FAULT_SIGBUS;
     int rc = fastmm_object_page(object, index, &pfn);
@@ -124,8 +154,6 @@ static int object_fault(struct fault *f)
         return private_page(f);
     if (f->write)
         f->mm->machine->frames.word[pfn] |= FRAME_DIRTY;
-    else if (!(f->vma->flags & FASTMM_VM_UFFD_WP))
-        map_around(f);
     return fastmm_pte_none(*f->pte) || fastmm_marker_flags(*f->pte)
                ? cached_page(f, f->pte, pfn, set_flags(f), f->orig)
                : RETRY;
@@ -173,7 +201,7 @@ static int swap_in(struct fault *f)
     else if (f->vma->flags & FASTMM_VM_WRITE)
         pte = fastmm_pte_mkwrite(f->write ? fastmm_pte_mkdirty(pte) : pte);
     *f->pte = pte;
-    f->vma->flags |= FASTMM_VM_ANON_VMA;
+    fastmm_vma_prepare_anon(f->mm, f->vma);
     fastmm_swap_put(machine, f->orig);
     rss_add(&f->mm->rss, FASTMM_RSS_SWAP, -1);
     rss_add(&f->mm->rss, FASTMM_RSS_ANON, 1);
@@ -210,7 +238,7 @@ static int copy_on_write(struct fault *f, uint64_t old)
     if (rc)
         return rc;
     fastmm_set_range(f->vma, f->pte, pfn, 1, FASTMM_SET_WRITE, 0);
-    f->vma->flags |= FASTMM_VM_ANON_VMA;
+    fastmm_vma_prepare_anon(f->mm, f->vma);
     rss_add(&f->mm->rss, FASTMM_RSS_ANON, 1);
     if (old != FASTMM_PFN_NONE) {
         rss_add(&f->mm->rss, frame_rss(machine->frames.word[old]), -1);

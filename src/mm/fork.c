@@ -127,7 +127,12 @@ static int copy_mapping(struct fastmm_mm *parent, struct fastmm_mm *child,
     if (!(from->flags & FASTMM_VM_UFFD_FORK))
         spec.flags &= ~FASTMM_VM_UFFD;
     if (from->flags & FASTMM_VM_WIPEONFORK)
-        spec.flags &= ~(FASTMM_VM_ANON_VMA | FASTMM_VM_GUARD);
+        spec.flags &= ~(FASTMM_VM_ANON_VMA | FASTMM_VM_GUARD | FASTMM_VM_FORKED);
+    spec.anon_vma = 0;
+    if (spec.flags & FASTMM_VM_ANON_VMA) {
+        spec.anon_vma = fastmm_vma_new_anon(child->machine);
+        spec.flags |= FASTMM_VM_FORKED;
+    }
     fastmm_vma_update_prot(&spec);
     int rc = fastmm_vma_insert(child, &spec);
     if (rc || (from->flags & FASTMM_VM_WIPEONFORK) || !needs_entries(from, &spec))

@@ -33,6 +33,7 @@ struct fastmm_machine {
     struct swap_area swap[SWAP_AREAS];
     uint64_t swap_used;
 
+    uint32_t anon_vmas; /* the last name given: see vma.h */
     uint64_t tables, objects, mms, pfn_reservations;
     struct fastmm_mm *first_mm;
     struct fastmm_object *first_object;
@@ -45,6 +46,7 @@ struct fastmm_mm {
     size_t vma_count, vma_room;
     struct rss rss;
     uint64_t tables;
+    bool keep_apart; /* neighbours that are alike stay as they are */
     bool has_pinned; /* a page of this address space was pinned once */
     struct fastmm_mm *next, **link;
 };

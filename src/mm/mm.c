@@ -122,6 +122,11 @@ int fastmm_mm_map(struct fastmm_mm *mm, const struct fastmm_map *map)
     };
     fastmm_vma_update_prot(&vma);
     rc = fastmm_vma_insert(mm, &vma);
+    if (!rc) {
+        at = fastmm_vma_at(mm, map->start);
+        mm->vmas[at]->flags |= VMA_CHANGED;
+        fastmm_vma_settle(mm, at, 1);
+    }
     if (!rc && (map->flags & FASTMM_VM_PFNMAP)) {
         rc = enter_raw(mm, &vma);
         if (rc)

@@ -264,7 +264,7 @@ static void count_run(const struct load *l)
                 l->vma->object->kind == FASTMM_OBJECT_SHMEM ? FASTMM_RSS_SHMEM : FASTMM_RSS_FILE,
                 count);
     if (l->run->kind == FASTMM_POPULATE_ANON || l->run->kind == FASTMM_POPULATE_SWAP)
-        l->vma->flags |= FASTMM_VM_ANON_VMA;
+        fastmm_vma_prepare_anon(l->mm, l->vma);
 }
 
 static int load_run(struct fastmm_mm *mm, const struct fastmm_populate *run)

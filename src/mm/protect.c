@@ -108,17 +108,20 @@ int fastmm_mm_protect(struct fastmm_mm *mm, uint64_t start, uint64_t end, uint32
     if (!rc && (prot & ~FASTMM_VM_PROT))
         rc = -EINVAL;
     if (!rc)
-        rc = fastmm_vma_isolate_whole(mm, start, end, &first, &count);
+        rc = fastmm_vma_require_whole(mm, start, end);
+    if (!rc)
+        rc = fastmm_vma_isolate_changing(mm, start, end, FASTMM_VM_PROT, prot, &first, &count);
     if (rc)
         return rc;
     for (size_t i = first; i < first + count; i++) {
         struct fastmm_vma *vma = mm->vmas[i];
         if ((vma->flags & FASTMM_VM_PROT) == prot)
             continue;
-        vma->flags = (vma->flags & ~FASTMM_VM_PROT) | prot;
+        vma->flags = (vma->flags & ~FASTMM_VM_PROT) | prot | VMA_CHANGED;
         fastmm_vma_update_prot(vma);
         change_vma(mm, vma, vma->start, vma->end, CHANGE_PROT);
     }
+    fastmm_vma_settle(mm, first, count);
     return 0;
 }
 
@@ -156,16 +159,34 @@ int fastmm_mm_uffd_register(struct fastmm_mm *mm, uint64_t start, uint64_t end, 
         rc = -EINVAL;
     if (!rc)
         rc = check_registrable(mm, start, end, features);
+    const uint32_t wanted = FASTMM_VM_UFFD_WP | features;
     if (!rc)
-        rc = fastmm_vma_isolate(mm, start, end, &first, &count);
+        rc = fastmm_vma_isolate_changing(mm, start, end, FASTMM_VM_UFFD, wanted, &first, &count);
     if (rc)
         return rc;
     for (size_t i = first; i < first + count; i++) {
         struct fastmm_vma *vma = mm->vmas[i];
-        vma->flags = (vma->flags & ~FASTMM_VM_UFFD) | FASTMM_VM_UFFD_WP | features;
+        if ((vma->flags & FASTMM_VM_UFFD) == wanted)
+            continue;
+        vma->flags = (vma->flags & ~FASTMM_VM_UFFD) | wanted | VMA_CHANGED;
         fastmm_vma_update_prot(vma);
     }
+    fastmm_vma_settle(mm, first, count);
     return 0;
+}
+
+/* Files can be named only where they are registered. */
+static int check_unregistrable(const struct fastmm_mm *mm, uint64_t start, uint64_t end)
+{
+    int rc = check_any(mm, start, end, -EINVAL);
+    for (size_t i = fastmm_vma_at(mm, start); i < mm->vma_count && mm->vmas[i]->start < end; i++) {
+        const struct fastmm_vma *vma = mm->vmas[i];
+        if (!(vma->flags & FASTMM_VM_UFFD_WP) &&
+            ((vma->flags & FASTMM_VM_PFNMAP) ||
+             (vma->object && vma->object->kind == FASTMM_OBJECT_FILE)))
+            rc = -EINVAL;
+    }
+    return rc;
 }
 
 int fastmm_mm_uffd_unregister(struct fastmm_mm *mm, uint64_t start, uint64_t end)
@@ -173,9 +194,9 @@ int fastmm_mm_uffd_unregister(struct fastmm_mm *mm, uint64_t start, uint64_t end
     size_t first, count;
     int rc = fastmm_check_range(mm->machine, start, end);
     if (!rc)
-        rc = check_any(mm, start, end, -EINVAL);
+        rc = check_unregistrable(mm, start, end);
     if (!rc)
-        rc = fastmm_vma_isolate(mm, start, end, &first, &count);
+        rc = fastmm_vma_isolate_changing(mm, start, end, FASTMM_VM_UFFD, 0, &first, &count);
     if (rc)
         return rc;
     for (size_t i = first; i < first + count; i++) {
@@ -183,9 +204,10 @@ int fastmm_mm_uffd_unregister(struct fastmm_mm *mm, uint64_t start, uint64_t end
         if (!(vma->flags & FASTMM_VM_UFFD_WP))
             continue;
         change_vma(mm, vma, vma->start, vma->end, CHANGE_RESOLVE);
-        vma->flags &= ~FASTMM_VM_UFFD;
+        vma->flags = (vma->flags & ~FASTMM_VM_UFFD) | VMA_CHANGED;
         fastmm_vma_update_prot(vma);
     }
+    fastmm_vma_settle(mm, first, count);
     return 0;
 }
 

@@ -271,11 +271,13 @@ static int load_areas(struct loader *l)
     struct fastmm_snapshot_area area;
     int rc;
     l->cursor = l->begin;
+    l->mm->keep_apart = true; /* what was recorded apart was so for reasons that no record tells */
     while ((rc = fastmm_snapshot_next_area(&l->cursor, &area)) > 0) {
         rc = load_area(l, &area);
         if (rc)
             return rc;
     }
+    l->mm->keep_apart = false;
     return rc;
 }
 

@@ -167,9 +167,99 @@ int fastmm_vma_require_whole(const struct fastmm_mm *mm, uint64_t start, uint64_
     return mapped < end ? -ENOMEM : 0;
 }
 
-int fastmm_vma_isolate_whole(struct fastmm_mm *mm, uint64_t start, uint64_t end, size_t *first,
-                             size_t *count)
+int fastmm_vma_isolate_changing(struct fastmm_mm *mm, uint64_t start, uint64_t end, uint32_t mask,
+                                uint32_t value, size_t *first, size_t *count)
 {
-    int rc = fastmm_vma_require_whole(mm, start, end);
-    return rc ? rc : fastmm_vma_isolate(mm, start, end, first, count);
+    const struct fastmm_vma *from = NULL, *to = NULL;
+    *first = fastmm_vma_at(mm, start);
+    *count = 0;
+    for (size_t i = *first; i < mm->vma_count && mm->vmas[i]->start < end; i++)
+        if ((mm->vmas[i]->flags & mask) != value) {
+            to = mm->vmas[i];
+            from = from ? from : to;
+        }
+    if (!from)
+        return 0;
+    return fastmm_vma_isolate(mm, vma_clip_start(from, start), vma_clip_end(to, end), first, count);
+}
+
+/* --- Joining --------------------------------------------------------------------------------- */
+
+/* What a mapping has been through doesn't set it apart by itself. */
+#define HISTORY (FASTMM_VM_ANON_VMA | FASTMM_VM_GUARD | FASTMM_VM_FORKED | VMA_CHANGED)
+
+/* Is b what a would be if it were longer, apart from flags in `ignored`? */
+static bool continues(const struct fastmm_vma *a, const struct fastmm_vma *b, uint32_t ignored)
+{
+    if (a->end != b->start || ((a->flags ^ b->flags) & ~(HISTORY | ignored)) ||
+        (a->flags & (FASTMM_VM_PFNMAP | FASTMM_VM_MIXEDMAP)))
+        return false;
+    return a->object == b->object && (!a->object || b->pgoff == vma_page(a, b->start));
+}
+
+/*
+ * Anonymous pages must be looked for in one place. A mapping without any may join one that has
+ * some, but not if those can be a parent's.
+ */
+static bool anon_agrees(const struct fastmm_vma *a, const struct fastmm_vma *b)
+{
+    if (a->anon_vma == b->anon_vma)
+        return true;
+    return (!a->anon_vma || !b->anon_vma) && !((a->flags | b->flags) & FASTMM_VM_FORKED);
+}
+
+static bool joins(const struct fastmm_vma *a, const struct fastmm_vma *b)
+{
+    return ((a->flags | b->flags) & VMA_CHANGED) && continues(a, b, 0) && anon_agrees(a, b);
+}
+
+void fastmm_vma_settle(struct fastmm_mm *mm, size_t first, size_t count)
+{
+    size_t at = first ? first : 1, end = first + count;
+    while (!mm->keep_apart && at <= end && at < mm->vma_count) {
+        struct fastmm_vma *a = mm->vmas[at - 1];
+        const struct fastmm_vma *b = mm->vmas[at];
+        if (!joins(a, b)) {
+            at++;
+            continue;
+        }
+        a->end = b->end;
+        a->flags |= b->flags;
+        a->anon_vma |= b->anon_vma; /* equal, or one is 0 */
+        fastmm_vma_remove(mm, at, 1);
+        end--;
+    }
+    for (at = first ? first - 1 : 0; at <= end && at < mm->vma_count; at++)
+        mm->vmas[at]->flags &= ~VMA_CHANGED;
+}
+
+uint32_t fastmm_vma_new_anon(struct fastmm_machine *machine)
+{
+    if (++machine->anon_vmas == 0) /* after 2^32 of them: a collision would only join too much */
+        machine->anon_vmas = 1;
+    return machine->anon_vmas;
+}
+
+/* Neighbours that differ in nothing but protection share, so that they can be joined later on. */
+static uint32_t neighbours_anon(const struct fastmm_mm *mm, const struct fastmm_vma *vma)
+{
+    size_t at = fastmm_vma_at(mm, vma->start);
+    const struct fastmm_vma *next = fastmm_mm_vma(mm, at + 1);
+    const struct fastmm_vma *before = at ? mm->vmas[at - 1] : NULL;
+    if (next && continues(vma, next, FASTMM_VM_PROT) && !(next->flags & FASTMM_VM_FORKED) &&
+        next->anon_vma)
+        return next->anon_vma;
+    if (before && continues(before, vma, FASTMM_VM_PROT) && !(before->flags & FASTMM_VM_FORKED))
+        return before->anon_vma;
+    return 0;
+}
+
+void fastmm_vma_prepare_anon(struct fastmm_mm *mm, struct fastmm_vma *vma)
+{
+    if (FASTMM_LIKELY(vma->flags & FASTMM_VM_ANON_VMA))
+        return;
+    vma->anon_vma = neighbours_anon(mm, vma);
+    if (!vma->anon_vma)
+        vma->anon_vma = fastmm_vma_new_anon(mm->machine);
+    vma->flags |= FASTMM_VM_ANON_VMA;
 }

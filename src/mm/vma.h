@@ -24,10 +24,24 @@ int fastmm_vma_isolate(struct fastmm_mm *mm, uint64_t start, uint64_t end, size_
 /* 0 if [start, end) is mapped from end to end, else -ENOMEM. */
 int fastmm_vma_require_whole(const struct fastmm_mm *mm, uint64_t start, uint64_t end);
 
-/* As fastmm_vma_isolate() for ranges that must be mapped from end to end. -ENOMEM for a hole, too.
+/*
+ * As fastmm_vma_isolate(), but only as far as something has to change: from the first to the last
+ * mapping of the range whose flags under `mask` aren't `value`.
  */
-int fastmm_vma_isolate_whole(struct fastmm_mm *mm, uint64_t start, uint64_t end, size_t *first,
-                             size_t *count);
+int fastmm_vma_isolate_changing(struct fastmm_mm *mm, uint64_t start, uint64_t end, uint32_t mask,
+                                uint32_t value, size_t *first, size_t *count);
+
+/* Flags of a mapping that has just changed. fastmm_vma_settle() takes it off again. */
+#define VMA_CHANGED (1u << 31)
+
+/* Joins what changed among mappings [first, first + count) with neighbours that are alike. */
+void fastmm_vma_settle(struct fastmm_mm *mm, size_t first, size_t count);
+
+/* Called before a mapping gets its first anonymous page. */
+void fastmm_vma_prepare_anon(struct fastmm_mm *mm, struct fastmm_vma *vma);
+
+/* A name for anonymous pages that have nothing to do with any others so far. */
+uint32_t fastmm_vma_new_anon(struct fastmm_machine *machine);
 
 /* Recomputes page_prot after a change of flags. */
 void fastmm_vma_update_prot(struct fastmm_vma *vma);

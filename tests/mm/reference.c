@@ -133,6 +133,66 @@ static void isolate(struct ref *r, int mm, int first, int end)
     cut_at(r, mm, end);
 }
 
+static bool adjacent(const struct ref_slot *s, int upper)
+{
+    return upper % REF_REGION_PAGES && s[upper - 1].mapped && s[upper].mapped;
+}
+
+/* The same mapping, or one that would be if it weren't for flags in `ignored`. */
+static bool alike(const struct ref_slot *a, const struct ref_slot *b, uint32_t ignored)
+{
+    ignored |= FASTMM_VM_ANON_VMA | FASTMM_VM_GUARD | FASTMM_VM_FORKED;
+    return !((a->flags ^ b->flags) & ~ignored) && a->object == b->object &&
+           (a->object < 0 || a->pgoff + 1 == b->pgoff);
+}
+
+static bool may_join(const struct ref_slot *a, const struct ref_slot *b)
+{
+    if (!(a->changed || b->changed) || a->group == b->group || !alike(a, b, 0))
+        return false;
+    return a->anon == b->anon ||
+           ((!a->anon || !b->anon) && !((a->flags | b->flags) & FASTMM_VM_FORKED));
+}
+
+/* Everything that is known of one of the groups is true of both. */
+static void join(struct ref *r, int mm, int lower, int upper)
+{
+    struct ref_slot *s = r->mm[mm].slot;
+    const struct ref_slot a = s[lower], b = s[upper];
+    for (int i = 0; i < REF_SLOTS; i++)
+        if (s[i].mapped && (s[i].group == a.group || s[i].group == b.group)) {
+            s[i].group = a.group;
+            s[i].anon = a.anon ? a.anon : b.anon;
+            s[i].flags |= a.flags | b.flags;
+            s[i].changed = true;
+        }
+}
+
+static void settle(struct ref *r, int mm)
+{
+    struct ref_slot *s = r->mm[mm].slot;
+    for (int i = 1; i < REF_SLOTS; i++)
+        if (adjacent(s, i) && may_join(&s[i - 1], &s[i]))
+            join(r, mm, i - 1, i);
+    for (int i = 0; i < REF_SLOTS; i++)
+        s[i].changed = false;
+}
+
+/* Cuts only what has to change: slots whose flags under `mask` aren't `value`. */
+static void isolate_changing(struct ref *r, int mm, int first, int end, uint32_t mask,
+                             uint32_t value)
+{
+    struct ref_slot *s = r->mm[mm].slot;
+    while (first < end && (!s[first].mapped || (s[first].flags & mask) == value))
+        first++;
+    while (first < end && (!s[end - 1].mapped || (s[end - 1].flags & mask) == value))
+        end--;
+    if (first < end)
+        isolate(r, mm, first, end);
+    for (int i = first; i < end; i++)
+        s[i].changed = s[i].mapped && (s[i].flags & mask) != value;
+}
+
 static bool any(const struct ref *r, int mm, int first, int end)
 {
     for (int i = first; i < end; i++)
@@ -158,6 +218,35 @@ static void flag_group(struct ref *r, int mm, int slot, uint32_t flag)
             s[i].flags |= flag;
 }
 
+static int neighbour_anon(const struct ref_slot *s, int slot)
+{
+    int low = slot, high = slot;
+    while (adjacent(s, low) && s[low - 1].group == s[slot].group)
+        low--;
+    while (high + 1 < REF_SLOTS && adjacent(s, high + 1) && s[high + 1].group == s[slot].group)
+        high++;
+    if (high + 1 < REF_SLOTS && adjacent(s, high + 1) && s[high + 1].anon &&
+        alike(&s[high], &s[high + 1], FASTMM_VM_PROT) && !(s[high + 1].flags & FASTMM_VM_FORKED))
+        return s[high + 1].anon;
+    if (adjacent(s, low) && alike(&s[low - 1], &s[low], FASTMM_VM_PROT) &&
+        !(s[low - 1].flags & FASTMM_VM_FORKED))
+        return s[low - 1].anon;
+    return 0;
+}
+
+static void flag_anon(struct ref *r, int mm, int slot)
+{
+    struct ref_slot *s = r->mm[mm].slot;
+    if (s[slot].anon)
+        return;
+    int group = s[slot].group, anon = neighbour_anon(s, slot);
+    anon = anon ? anon : ++r->anons;
+    for (int i = 0; i < REF_SLOTS; i++)
+        if (s[i].mapped && s[i].group == group)
+            s[i].anon = anon;
+    flag_group(r, mm, slot, FASTMM_VM_ANON_VMA);
+}
+
 int ref_map(struct ref *r, int mm, int first, int end, uint32_t flags, int object, uint64_t pgoff)
 {
     for (int i = first; i < end; i++)
@@ -172,7 +261,10 @@ int ref_map(struct ref *r, int mm, int first, int end, uint32_t flags, int objec
         s->object = object;
         s->pgoff = pgoff + (uint64_t)(i - first);
         s->group = group;
+        s->anon = 0;
+        s->changed = true;
     }
+    settle(r, mm);
     return 0;
 }
 
@@ -229,7 +321,7 @@ static void set_page(struct ref_slot *s, int page, bool write, bool wp)
 static void set_private(struct ref *r, int mm, int slot, bool wp)
 {
     set_page(&r->mm[mm].slot[slot], new_page(r, true, -1), true, wp);
-    flag_group(r, mm, slot, FASTMM_VM_ANON_VMA);
+    flag_anon(r, mm, slot);
 }
 
 static int cached(struct ref *r, const struct ref_slot *s)
@@ -249,15 +341,23 @@ static void around(struct ref *r, int mm, int slot)
     for (int i = slot; i >= 0 && slots[i].mapped && slots[i].group == slots[slot].group; i--)
         if (i == 0 || !slots[i - 1].mapped || slots[i - 1].group != slots[slot].group)
             window = ref_address(r, i) > window ? ref_address(r, i) : window;
-    for (int i = 0; i < REF_SLOTS; i++) {
-        struct ref_slot *s = &slots[i];
-        uint64_t at = ref_address(r, i);
-        if (!s->mapped || s->group != slots[slot].group || at < window || at >= window + 0x10000 ||
-            at / TABLE_SPAN != addr / TABLE_SPAN)
-            continue;
-        if (s->kind == REF_NONE && s->pgoff < REF_OBJECT_PAGES &&
-            r->cache[s->object][s->pgoff] >= 0)
-            set_page(s, r->cache[s->object][s->pgoff], false, false);
+    const uint64_t window_end = window + 0x10000;
+    int inside = 0, cached_pages = 0;
+    for (int turn = 0; turn < 2; turn++) {
+        for (int i = 0; i < REF_SLOTS; i++) {
+            struct ref_slot *s = &slots[i];
+            uint64_t at = ref_address(r, i);
+            if (!s->mapped || s->group != slots[slot].group || at < window || at >= window_end ||
+                at / TABLE_SPAN != addr / TABLE_SPAN || s->pgoff >= REF_OBJECT_PAGES)
+                continue;
+            int page = r->cache[s->object][s->pgoff];
+            inside += turn == 0;
+            cached_pages += turn == 0 && page >= 0;
+            if (turn == 1 && s->kind == REF_NONE && page >= 0)
+                set_page(s, page, false, false);
+        }
+        if (!r->table && (inside < 2 || !cached_pages))
+            return;
     }
 }
 
@@ -276,6 +376,8 @@ static int fault_missing(struct ref *r, int mm, int slot, bool write)
         }
         return 1000;
     }
+    if (!write && !(s->flags & FASTMM_VM_UFFD_WP))
+        around(r, mm, slot);
     if (s->pgoff >= REF_OBJECT_PAGES)
         return FASTMM_FAULT_SIGBUS;
     int page = cached(r, s);
@@ -285,8 +387,6 @@ static int fault_missing(struct ref *r, int mm, int slot, bool write)
     }
     if (write)
         r->page[page].dirty = true;
-    else if (!(s->flags & FASTMM_VM_UFFD_WP))
-        around(r, mm, slot);
     set_page(s, page, write, wp);
     return 1000;
 }
@@ -323,7 +423,7 @@ static int fault_swap(struct ref *r, int mm, int slot, bool write)
     set_page(s, new_page(r, true, -1), false, wp);
     s->rw = writable && !wp;
     s->dirty = write && s->rw;
-    flag_group(r, mm, slot, FASTMM_VM_ANON_VMA);
+    flag_anon(r, mm, slot);
     return 1000;
 }
 
@@ -408,6 +508,7 @@ static void fork_entry(struct ref *r, int parent, struct ref_slot *from, struct 
 void ref_fork(struct ref *r, int parent, int child)
 {
     struct ref_mm *c = &r->mm[child];
+    int group = -1;
     memset(c, 0, sizeof(*c));
     c->used = true;
     for (int i = 0; i < REF_SLOTS; i++) {
@@ -422,8 +523,14 @@ void ref_fork(struct ref *r, int parent, int child)
         to->group = from->group; /* groups are compared within an address space only */
         if (!(from->flags & FASTMM_VM_UFFD_FORK))
             to->flags &= ~FASTMM_VM_UFFD;
+        if (from->anon && !(from->flags & FASTMM_VM_WIPEONFORK)) {
+            r->anons += group != from->group;
+            group = from->group;
+            to->anon = r->anons;
+            to->flags |= FASTMM_VM_FORKED;
+        }
         if (from->flags & FASTMM_VM_WIPEONFORK)
-            to->flags &= ~(FASTMM_VM_ANON_VMA | FASTMM_VM_GUARD);
+            to->flags &= ~(FASTMM_VM_ANON_VMA | FASTMM_VM_GUARD | FASTMM_VM_FORKED);
         else if ((from->flags & FASTMM_VM_ANON_VMA) ||
                  (to->flags & (FASTMM_VM_UFFD_WP | FASTMM_VM_GUARD)))
             fork_entry(r, parent, from, to);
@@ -453,7 +560,7 @@ int ref_protect(struct ref *r, int mm, int first, int end, uint32_t prot)
 {
     if (!whole(r, mm, first, end))
         return -ENOMEM;
-    isolate(r, mm, first, end);
+    isolate_changing(r, mm, first, end, FASTMM_VM_PROT, prot);
     for (int i = first; i < end; i++) {
         struct ref_slot *s = &r->mm[mm].slot[i];
         if ((s->flags & FASTMM_VM_PROT) == prot)
@@ -462,6 +569,7 @@ int ref_protect(struct ref *r, int mm, int first, int end, uint32_t prot)
         if (s->kind == REF_PAGE)
             s->rw = shared_rw_by_default(s) || upgrade(r, s);
     }
+    settle(r, mm);
     return 0;
 }
 
@@ -479,12 +587,13 @@ int ref_register(struct ref *r, int mm, int first, int end, uint32_t features)
             (s->flags & FASTMM_VM_UFFD) != (FASTMM_VM_UFFD_WP | features))
             return -EBUSY;
     }
-    isolate(r, mm, first, end);
+    isolate_changing(r, mm, first, end, FASTMM_VM_UFFD, FASTMM_VM_UFFD_WP | features);
     for (int i = first; i < end; i++) {
         struct ref_slot *s = &r->mm[mm].slot[i];
         if (s->mapped)
             s->flags = (s->flags & ~FASTMM_VM_UFFD) | FASTMM_VM_UFFD_WP | features;
     }
+    settle(r, mm);
     return 0;
 }
 
@@ -527,7 +636,11 @@ int ref_unregister(struct ref *r, int mm, int first, int end)
 {
     if (!any(r, mm, first, end))
         return -EINVAL;
-    isolate(r, mm, first, end);
+    for (int i = first; i < end; i++)
+        if (r->mm[mm].slot[i].mapped && is_file(&r->mm[mm].slot[i]) &&
+            !(r->mm[mm].slot[i].flags & FASTMM_VM_UFFD_WP))
+            return -EINVAL;
+    isolate_changing(r, mm, first, end, FASTMM_VM_UFFD, 0);
     for (int i = first; i < end; i++) {
         struct ref_slot *s = &r->mm[mm].slot[i];
         if (!s->mapped || !(s->flags & FASTMM_VM_UFFD_WP))
@@ -535,6 +648,7 @@ int ref_unregister(struct ref *r, int mm, int first, int end)
         wp_entry(r, s, false);
         s->flags &= ~FASTMM_VM_UFFD;
     }
+    settle(r, mm);
     return 0;
 }
 
@@ -552,7 +666,7 @@ int ref_swap(struct ref *r, int mm, int slot, uint64_t offset, bool wp, bool exc
     s->value = offset;
     s->wp = wp;
     s->exclusive_swap = exclusive;
-    flag_group(r, mm, slot, FASTMM_VM_ANON_VMA);
+    flag_anon(r, mm, slot);
     return 0;
 }
 

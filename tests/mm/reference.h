@@ -29,6 +29,8 @@ struct ref_slot {
     int object;     /* or -1 */
     uint64_t pgoff;
     int group; /* slots of one mapping have the same */
+    int anon;  /* likewise those whose anonymous pages may be one's; 0: never had any */
+    bool changed;
     /* the entry */
     enum ref_kind kind;
     int page;
@@ -53,7 +55,8 @@ struct ref {
     struct ref_mm mm[REF_MMS];
     struct ref_page page[REF_PAGES];
     int cache[REF_OBJECTS][REF_OBJECT_PAGES]; /* page, or -1 */
-    int groups, pages;
+    int groups, pages, anons;
+    bool table; /* is there a leaf table where the next fault is? The caller knows. */
 };
 
 void ref_init(struct ref *r, uint64_t user_end);

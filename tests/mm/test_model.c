@@ -194,14 +194,23 @@ static void op_zap(struct world *w)
     EQUAL(fastmm_mm_zap(w->mm[p.mm], p.from, p.to), ref_zap(w->ref, p.mm, p.first, p.end));
 }
 
+static bool has_table(const struct fastmm_mm *mm, uint64_t page)
+{
+    struct fastmm_scan scan;
+    EQUAL(fastmm_mm_scan(mm, page, page + 4096, &scan), 0);
+    return scan.none + scan.present + scan.swap + scan.markers;
+}
+
 static void op_fault(struct world *w)
 {
     struct where p = pick_mapped(w);
     bool write = chance(w, 60);
-    for (int i = p.first; i < p.end; i++)
+    for (int i = p.first; i < p.end; i++) {
+        w->ref->table = has_table(w->mm[p.mm], ref_address(w->ref, i));
         EQUAL(fastmm_mm_fault(w->mm[p.mm], ref_address(w->ref, i) + below(w, 4096),
                               write ? FASTMM_WRITE : FASTMM_READ),
               ref_fault(w->ref, p.mm, i, write));
+    }
 }
 
 static void op_fork(struct world *w)
