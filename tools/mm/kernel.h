@@ -67,7 +67,7 @@ void kernel_take_fork(const struct kernel_process *parent, struct kernel_process
 void kernel_look_open(struct kernel *k);
 int kernel_look_rss(const struct kernel_process *p, int64_t rss[4], struct tool_error *error);
 int kernel_look(struct kernel *k, struct world_view *view, struct tool_error *error);
-/* Is the entry of that page protected by userfaultfd? */
+/* Is there a page, and protected by userfaultfd? */
 bool kernel_is_wp(struct kernel_process *p, unsigned page);
 
 #endif

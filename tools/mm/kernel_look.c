@@ -111,7 +111,7 @@ static int read_words(const struct kernel_process *p, unsigned first, unsigned c
 bool kernel_is_wp(struct kernel_process *p, unsigned page)
 {
     uint64_t word;
-    return !read_words(p, page, 1, &word) && (word & MAP_UFFD_WP);
+    return !read_words(p, page, 1, &word) && (word & MAP_UFFD_WP) && (word & MAP_PRESENT);
 }
 
 static int look_at_process(struct kernel *k, struct kernel_process *p, struct world_space *space,

@@ -135,28 +135,46 @@ static int unregister_run(struct kernel_process *p, unsigned index, unsigned fir
     return 0;
 }
 
+/* The end of the run of pages that are mapped and registered like the first. */
+static unsigned run_end(const struct kernel_process *p, unsigned first, unsigned end)
+{
+    unsigned next = first + 1;
+    while (next < end && p->registered[next] == p->registered[first] &&
+           p->mapped[next] == p->mapped[first])
+        next++;
+    return next;
+}
+
+static int unregister_runs(struct kernel_process *p, const struct trace_op *op, bool registered,
+                           bool *any, int *outcome, struct tool_error *error)
+{
+    unsigned end = op->first + op->count, next;
+    for (unsigned first = op->first; first < end && !*outcome; first = next) {
+        next = run_end(p, first, end);
+        if (!p->mapped[first] || registered != (p->registered[first] != 0))
+            continue;
+        unsigned index = registered ? p->registered[first] - 1u : 0;
+        *any = true;
+        if (unregister_run(p, index, first, next, outcome, error))
+            return -1;
+    }
+    return 0;
+}
+
 /*
- * A descriptor may end only its own registrations, so that the range is taken apart by them. Where
- * nothing is registered any descriptor will do: the kernel says what it thinks of that.
+ * A descriptor may end only its own registrations, so that the range is taken apart by them: first
+ * what isn't registered, to hear whether that may be named at all.
  */
 int kernel_unregister(struct kernel *k, const struct trace_op *op, int *outcome,
                       struct tool_error *error)
 {
     struct kernel_process *p = &k->process[op->process];
-    unsigned end = op->first + op->count, next;
     bool any = false;
     *outcome = 0;
-    for (unsigned first = op->first; first < end && !*outcome; first = next) {
-        next = first + 1;
-        while (next < end && p->registered[next] == p->registered[first])
-            next++;
-        if (!p->registered[first])
-            continue;
-        any = true;
-        if (unregister_run(p, p->registered[first] - 1u, first, next, outcome, error))
-            return -1;
-    }
-    return any ? 0 : unregister_run(p, 0, op->first, end, outcome, error);
+    if (unregister_runs(p, op, false, &any, outcome, error) ||
+        unregister_runs(p, op, true, &any, outcome, error))
+        return -1;
+    return any ? 0 : unregister_run(p, 0, op->first, op->first + op->count, outcome, error);
 }
 
 int kernel_protect(struct kernel *k, const struct trace_op *op, int *outcome,

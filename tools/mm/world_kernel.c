@@ -62,16 +62,46 @@ static int advise(struct kernel_process *p, const struct trace_op *op, int advic
     return call(p, &request, outcome, error);
 }
 
+static int protect(struct kernel_process *p, const struct trace_op *op, int *outcome,
+                   struct tool_error *error)
+{
+    const struct agent_request request = {
+        .verb = AGENT_CALL,
+        .arg = {SYS_mprotect, (int64_t)kernel_address(op->first), (int64_t)bytes_of(op),
+                protection(op->flags)},
+    };
+    return call(p, &request, outcome, error);
+}
+
+/*
+ * A new mapping joins its neighbours at once. One that is to have more flags is therefore made with
+ * a protection that no trace can ask for, and gets its own when it is complete.
+ */
+static int add_flags(struct kernel_process *p, const struct trace_op *op, int *outcome,
+                     struct tool_error *error)
+{
+    if ((op->flags & FASTMM_VM_DONTCOPY) && advise(p, op, MADV_DONTFORK, outcome, error))
+        return -1;
+    if (!*outcome && (op->flags & FASTMM_VM_WIPEONFORK) &&
+        advise(p, op, MADV_WIPEONFORK, outcome, error))
+        return -1;
+    return *outcome ? 0 : protect(p, op, outcome, error);
+}
+
 static int map(struct kernel *k, struct kernel_process *p, const struct trace_op *op, int *outcome,
                struct tool_error *error)
 {
-    int64_t flags = MAP_FIXED_NOREPLACE | (op->flags & FASTMM_VM_SHARED ? MAP_SHARED : MAP_PRIVATE);
+    /* Without NORESERVE, having been writable once would set a mapping apart from its neighbours.
+     */
+    int64_t flags = MAP_FIXED_NOREPLACE | MAP_NORESERVE |
+                    (op->flags & FASTMM_VM_SHARED ? MAP_SHARED : MAP_PRIVATE);
     int fd = op->object < 0 ? -1 : k->object[op->object];
+    bool more_flags = op->flags & (FASTMM_VM_DONTCOPY | FASTMM_VM_WIPEONFORK);
     const struct agent_request request = {
         .verb = AGENT_CALL,
         .arg = {SYS_mmap, (int64_t)kernel_address(op->first), (int64_t)bytes_of(op),
-                protection(op->flags), flags | (fd < 0 ? MAP_ANONYMOUS : 0), fd,
-                (int64_t)op->offset * FASTMM_PAGE_SIZE},
+                more_flags ? PROT_EXEC : protection(op->flags),
+                flags | (fd < 0 ? MAP_ANONYMOUS : 0), fd, (int64_t)op->offset * FASTMM_PAGE_SIZE},
     };
     if (call(p, &request, outcome, error) || *outcome)
         return *outcome ? 0 : -1;
@@ -79,11 +109,7 @@ static int map(struct kernel *k, struct kernel_process *p, const struct trace_op
         p->mapped[i] = true;
         p->dontfork[i] = op->flags & FASTMM_VM_DONTCOPY;
     }
-    if (op->flags & FASTMM_VM_DONTCOPY && advise(p, op, MADV_DONTFORK, outcome, error))
-        return -1;
-    if (op->flags & FASTMM_VM_WIPEONFORK && advise(p, op, MADV_WIPEONFORK, outcome, error))
-        return -1;
-    return 0;
+    return more_flags ? add_flags(p, op, outcome, error) : 0;
 }
 
 static int unmap(struct kernel_process *p, const struct trace_op *op, int *outcome,
@@ -102,20 +128,12 @@ static int unmap(struct kernel_process *p, const struct trace_op *op, int *outco
     return 0;
 }
 
-static int protect(struct kernel_process *p, const struct trace_op *op, int *outcome,
-                   struct tool_error *error)
-{
-    const struct agent_request request = {
-        .verb = AGENT_CALL,
-        .arg = {SYS_mprotect, (int64_t)kernel_address(op->first), (int64_t)bytes_of(op),
-                protection(op->flags)},
-    };
-    return call(p, &request, outcome, error);
-}
-
 /* --- Accesses -------------------------------------------------------------------------------- */
 
-/* SIGBUS has three causes: poison says so, protection is seen in the entry, the rest are ends. */
+/*
+ * SIGBUS has three causes: poison says so, protection is seen in the entry, the rest are ends. An
+ * empty entry that is protected gets its page before the write is held up, so there is one then.
+ */
 static int fault_of(struct kernel_process *p, const struct agent_reply *reply)
 {
     if (reply->signal != SIGBUS)
