@@ -4,6 +4,7 @@
 #define FASTMM_BENCH_COUNTER_CASES_H
 
 #include "baseline/counter.h"
+#include "counter/mechanism.h"
 #include "harness/bench.h"
 
 #include <fastmm/counter.h>
@@ -27,7 +28,8 @@ struct machine {
 };
 int machine_begin(const struct machine *wanted);
 void machine_end(void);
-extern _Thread_local uint32_t simulated_cpu;
+extern _Thread_local struct fastmm_counter_area simulated_area;
+#define simulated_cpu simulated_area.id
 
 /* True if per-CPU adds go to slots of CPUs here. */
 int have_percpu(void);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "counter/cases.h"
 
-#include "counter/mechanism.h"
-
 #include <errno.h>
 
-_Thread_local uint32_t simulated_cpu;
+_Thread_local struct fastmm_counter_area simulated_area;
 
 static struct {
     struct machine machine;
@@ -24,7 +22,7 @@ int machine_begin(const struct machine *wanted)
     }
     fastmm_counter_trim();
     struct fastmm_counter_seam seam = {.rows = wanted->rows,
-                                       .id = wanted->by_number ? &simulated_cpu : NULL,
+                                       .area = wanted->by_number ? &simulated_area : NULL,
                                        .no_rseq = wanted->no_rseq};
     int error = fastmm_counter_seam_set(&seam);
     if (error)

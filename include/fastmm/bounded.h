@@ -108,7 +108,7 @@ FASTMM_INLINE enum fastmm_counter_bounded_step
 fastmm_counter_bounded_rseq_add(uintptr_t slot, int64_t v, int64_t reach)
 {
 #ifdef FASTMM_COUNTER_RSEQ
-    const struct fastmm_counter_hot *hot = &FASTMM_COUNTER_NAME(fastmm_counter_hot);
+    intptr_t id = fastmm_counter_id_offset();
     /* -reach <= total + v - published <= reach, as one unsigned comparison. */
     /* clang-format off */
     __asm__ goto(FASTMM_COUNTER_ENTER
@@ -120,7 +120,7 @@ fastmm_counter_bounded_rseq_add(uintptr_t slot, int64_t v, int64_t reach)
                  "addq %[v], (%[slot], %%rax)\n"
                  FASTMM_COUNTER_LEAVE
                  :
-                 : FASTMM_COUNTER_OPERANDS(hot), [slot] "r"(slot), [v] "er"(v),
+                 : FASTMM_COUNTER_OPERANDS(id), [slot] "r"(slot), [v] "er"(v),
                    [v_reach] "r"((uint64_t)v + (uint64_t)reach), [range] "r"(2 * reach)
                  : "rax", "rdx", "cc", "memory"
                  : slow, publish);

@@ -44,13 +44,13 @@ FASTMM_INLINE int64_t *fastmm_counter_group_base(struct fastmm_counter_group *g)
 /* True if counted; false if the caller must take the slow path. */
 FASTMM_INLINE int fastmm_counter_rseq_add(uintptr_t slot, int64_t v)
 {
-    const struct fastmm_counter_hot *hot = &FASTMM_COUNTER_NAME(fastmm_counter_hot);
+    intptr_t id = fastmm_counter_id_offset();
     /* clang-format off */
     __asm__ goto(FASTMM_COUNTER_ENTER
                  "addq %[v], (%[slot], %%rax)\n"
                  FASTMM_COUNTER_LEAVE
                  :
-                 : FASTMM_COUNTER_OPERANDS(hot), [slot] "r"(slot), [v] "er"(v)
+                 : FASTMM_COUNTER_OPERANDS(id), [slot] "r"(slot), [v] "er"(v)
                  : "rax", "cc", "memory"
                  : slow);
     /* clang-format on */
@@ -84,7 +84,10 @@ FASTMM_INLINE void fastmm_counter_plain_add(int64_t *word, int64_t v)
 FASTMM_INLINE int fastmm_counter_single_threaded(void)
 {
 #ifdef FASTMM_COUNTER_KNOWS_SINGLE
-    return __libc_single_threaded;
+    /* A constant 0 would make it two instructions more on x86-64, which can't fuse those two. */
+    char zero = 0;
+    __asm__("" : "+r"(zero));
+    return __libc_single_threaded != zero;
 #else
     return 0;
 #endif

@@ -30,20 +30,29 @@
 FASTMM_BEGIN_DECLS
 
 /*
- * What adds and sums have to know of this process, written before the first slot pointer is.
- * Offsets are from the thread pointer. `ids` is the number of rows in use and grows: an add from a
+ * What adds and sums have to know of this process, written before the first slot pointer is. `id`
+ * is where a thread's id is, from its thread pointer; the rseq area around it is aligned, so that
+ * one load finds both. `ids` is the number of rows in use and grows: an add from a
  * CPU at or above it takes the slow path, which opens the row for the next one. So rows of CPUs
  * that never counted are never touched, not even by sums. Shards are all in use at once.
  */
 struct fastmm_counter_hot {
-    intptr_t rseq;
     intptr_t id;
     uint32_t ids;
 };
 
 extern FASTMM_API struct fastmm_counter_hot FASTMM_COUNTER_NAME(fastmm_counter_hot);
 
+/* What rseq areas are aligned to, by the kernel's rule. */
+#define FASTMM_COUNTER_AREA_ALIGN 32
+
 #ifdef FASTMM_COUNTER_RSEQ
+
+/* For FASTMM_COUNTER_OPERANDS(). */
+FASTMM_INLINE intptr_t fastmm_counter_id_offset(void)
+{
+    return __atomic_load_n(&FASTMM_COUNTER_NAME(fastmm_counter_hot).id, __ATOMIC_RELAXED);
+}
 
 /*
  * Ends with the offset of this CPU's row in %rax, or goes to the label `slow`.
@@ -84,9 +93,9 @@ extern FASTMM_API struct fastmm_counter_hot FASTMM_COUNTER_NAME(fastmm_counter_h
         "movq $0, %%fs:8(%[rseq])\n\t"
 
 /* The operands that ENTER and LEAVE name. */
-#    define FASTMM_COUNTER_OPERANDS(hot)                                                    \
-        [rseq] "r"(__atomic_load_n(&(hot)->rseq, __ATOMIC_RELAXED)),                        \
-            [id] "r"(__atomic_load_n(&(hot)->id, __ATOMIC_RELAXED)), [ids] "m"((hot)->ids), \
+#    define FASTMM_COUNTER_OPERANDS(offset)                                            \
+        [id] "r"(offset), [rseq] "r"((offset) & -(intptr_t)FASTMM_COUNTER_AREA_ALIGN), \
+            [ids] "m"(FASTMM_COUNTER_NAME(fastmm_counter_hot).ids),                    \
             [stride] "i"(FASTMM_COUNTER_STRIDE)
 
 #endif

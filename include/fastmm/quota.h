@@ -117,7 +117,7 @@ FASTMM_API void FASTMM_COUNTER_NAME(fastmm_quota_return_slow)(struct fastmm_quot
 FASTMM_INLINE int fastmm_quota_rseq_change(struct fastmm_quota *q, int64_t v, int64_t most)
 {
 #ifdef FASTMM_COUNTER_RSEQ
-    const struct fastmm_counter_hot *hot = &FASTMM_COUNTER_NAME(fastmm_counter_hot);
+    intptr_t id = fastmm_counter_id_offset();
     /* clang-format off */
     __asm__ goto(FASTMM_COUNTER_ENTER
                  "movq %[slots], %%rcx\n\t"
@@ -131,7 +131,7 @@ FASTMM_INLINE int fastmm_quota_rseq_change(struct fastmm_quota *q, int64_t v, in
                  "movq %%rdx, (%%rax)\n"
                  FASTMM_COUNTER_LEAVE
                  :
-                 : FASTMM_COUNTER_OPERANDS(hot), [slots] "m"(q->group.slots), [v] "er"(v),
+                 : FASTMM_COUNTER_OPERANDS(id), [slots] "m"(q->group.slots), [v] "er"(v),
                    [most] "r"(most)
                  : "rax", "rcx", "rdx", "cc", "memory"
                  : slow);

@@ -83,7 +83,7 @@ static void finish(struct fastmm_counter_bounded *b, int64_t *publishing, int64_
 /* Marks this CPU's total as published. Says which row, and by how much more than before. */
 static int rseq_mark(uintptr_t slot, uintptr_t *row, int64_t *marked)
 {
-    const struct fastmm_counter_hot *hot = &FASTMM_COUNTER_NAME(fastmm_counter_hot);
+    intptr_t id = fastmm_counter_id_offset();
     /* The results are in memory before the commit; an abort throws them away. */
     /* clang-format off */
     __asm__ goto(FASTMM_COUNTER_ENTER
@@ -101,7 +101,7 @@ static int rseq_mark(uintptr_t slot, uintptr_t *row, int64_t *marked)
                  "movdqu %%xmm0, 8(%%rax)\n"
                  FASTMM_COUNTER_LEAVE
                  :
-                 : FASTMM_COUNTER_OPERANDS(hot), [slot] "r"(slot), [row] "r"(row),
+                 : FASTMM_COUNTER_OPERANDS(id), [slot] "r"(slot), [row] "r"(row),
                    [marked] "r"(marked)
                  : "rax", "rcx", "rdx", "xmm0", "xmm1", "cc", "memory"
                  : slow);

@@ -40,6 +40,7 @@ enum reason {
     REASON_ARCH,
     REASON_NO_LIBC,
     REASON_UNREGISTERED,
+    REASON_ALIGNMENT,
     REASON_THREAD,
 };
 
@@ -51,6 +52,7 @@ static const char *const reasons[] = {
     [REASON_ARCH] = "no per-CPU add for this architecture",
     [REASON_NO_LIBC] = "this libc does not offer rseq",
     [REASON_UNREGISTERED] = "libc has not registered rseq (old kernel, tunable, sandbox, emulator)",
+    [REASON_ALIGNMENT] = "thread pointers of this libc are not aligned as rseq areas are",
     [REASON_THREAD] = "rseq registration of the deciding thread failed",
 };
 
@@ -96,6 +98,8 @@ static enum reason rseq_missing(void)
     if (__rseq_size == 0 || seam.no_rseq)
         return REASON_UNREGISTERED;
     const char *area = (const char *)thread_pointer() + __rseq_offset;
+    if (((uintptr_t)area | thread_pointer()) % FASTMM_COUNTER_AREA_ALIGN)
+        return REASON_ALIGNMENT;
     if (*(const volatile int32_t *)(area + RSEQ_CPU_ID) < 0)
         return REASON_THREAD;
     return REASON_NONE;
@@ -160,12 +164,10 @@ static void prepare_adds(uint32_t packed)
         return;
     }
     intptr_t id = rseq_offset() + (kind == FASTMM_COUNTER_RSEQ_MM_CID ? RSEQ_MM_CID : RSEQ_CPU_ID);
-    if (seam.id)
-        id = (intptr_t)((uintptr_t)seam.id - thread_pointer());
-    if (__atomic_load_n(&hot->id, __ATOMIC_ACQUIRE) == id)
-        return;
-    __atomic_store_n(&hot->rseq, rseq_offset(), __ATOMIC_RELAXED);
-    __atomic_store_n(&hot->id, id, __ATOMIC_RELEASE);
+    if (seam.area)
+        id = (intptr_t)((uintptr_t)&seam.area->id - thread_pointer());
+    if (__atomic_load_n(&hot->id, __ATOMIC_ACQUIRE) != id)
+        __atomic_store_n(&hot->id, id, __ATOMIC_RELEASE);
 }
 
 static uint32_t install(uint32_t wanted)
@@ -227,11 +229,12 @@ void fastmm_counter_leave_sequence(void)
 #ifdef FASTMM_COUNTER_RSEQ
     struct fastmm_counter_hot *hot = &FASTMM_COUNTER_NAME(fastmm_counter_hot);
     char *tp = (char *)thread_pointer();
-    char *area = tp + __atomic_load_n(&hot->rseq, __ATOMIC_RELAXED);
+    intptr_t offset = __atomic_load_n(&hot->id, __ATOMIC_RELAXED);
+    char *area = tp + (offset & -(intptr_t)FASTMM_COUNTER_AREA_ALIGN);
     *(volatile uint64_t *)(area + RSEQ_CS) = 0;
     if (*(const volatile int32_t *)(area + RSEQ_CPU_ID) < 0)
         return;
-    uint32_t id = *(const volatile uint32_t *)(tp + __atomic_load_n(&hot->id, __ATOMIC_RELAXED));
+    uint32_t id = *(const volatile uint32_t *)(tp + offset);
     uint32_t ids = __atomic_load_n(&hot->ids, __ATOMIC_RELAXED);
     while (id >= ids && id < fastmm_counter_rows())
         if (__atomic_compare_exchange_n(&hot->ids, &ids, id + 1, 0, __ATOMIC_RELEASE,
@@ -255,7 +258,7 @@ int fastmm_counter_seam_set(const struct fastmm_counter_seam *wanted)
     if (fastmm_counter_held())
         return -EBUSY;
     seam = *wanted;
-    hot->rseq = hot->id = 0;
+    hot->id = 0;
     hot->ids = 0;
     decision = 0;
     return 0;

@@ -25,12 +25,18 @@ unsigned fastmm_counter_shard(void);
  */
 void fastmm_counter_leave_sequence(void);
 
+/* Stands in for a thread's rseq area where its id is simulated: nothing aborts then. */
+struct fastmm_counter_area {
+    uint32_t others[6];
+    uint32_t id;
+} __attribute__((aligned(FASTMM_COUNTER_AREA_ALIGN)));
+
 /* What tests replace. Zero fields mean the real thing. */
 struct fastmm_counter_seam {
-    unsigned rows;      /* possible CPUs */
-    const uint32_t *id; /* of the calling thread, thread-local: a source of ids */
-    int no_rseq;        /* as if libc had registered none */
-    int no_mm_cid;      /* as if the kernel had no concurrency ids */
+    unsigned rows;                          /* possible CPUs */
+    const struct fastmm_counter_area *area; /* of the calling thread, thread-local */
+    int no_rseq;                            /* as if libc had registered none */
+    int no_mm_cid;                          /* as if the kernel had no concurrency ids */
 };
 
 /* Also forgets the decision. -EBUSY while slots are held, in use or not. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "support.h"
 
-_Thread_local uint32_t simulated_cpu;
+_Thread_local struct fastmm_counter_area simulated_area;
 
 static void *nothing(void *argument)
 {
@@ -18,7 +18,7 @@ void become_threaded(void)
 void simulate_cpus(unsigned rows)
 {
     become_threaded();
-    struct fastmm_counter_seam seam = {.rows = rows, .id = &simulated_cpu};
+    struct fastmm_counter_seam seam = {.rows = rows, .area = &simulated_area};
     ck_assert_int_eq(fastmm_counter_seam_set(&seam), 0);
     if (fastmm_counter_decide() == FASTMM_COUNTER_THREAD_SHARDS)
         test_skip("no rseq here: simulated CPUs need the per-CPU add");

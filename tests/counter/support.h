@@ -14,7 +14,8 @@
 #include "test_main.h"
 
 /* The simulated CPU of this thread, where simulate_cpus() made it the source of ids. */
-extern _Thread_local uint32_t simulated_cpu;
+extern _Thread_local struct fastmm_counter_area simulated_area;
+#define simulated_cpu simulated_area.id
 
 /* From here on libc knows that the process has had a second thread. */
 void become_threaded(void);
