@@ -2,7 +2,8 @@
 /*
  * The kernel's percpu_counter in userspace: a slot for each CPU that is drained into the shared
  * word when it would reach 32, all inside one restartable sequence, with an atomic add behind it.
- * Reads of the shared word are off by at most 31 a CPU.
+ * Reads of the shared word are off by at most 31 a CPU. As with rseq_array, what has no slot counts
+ * in the shared word.
  */
 #include "baseline/counter.h"
 
@@ -22,7 +23,8 @@ struct slot {
 
 struct spilling {
     int64_t shared;
-    char pad[120];
+    uint32_t cpus;
+    char pad[112];
     struct slot slots[];
 };
 
@@ -31,8 +33,11 @@ static void *make(void)
     if (__rseq_size == 0)
         return NULL;
     counter_rseq_offset = __rseq_offset;
-    return lines(sizeof(struct spilling) +
-                 (size_t)sysconf(_SC_NPROCESSORS_CONF) * sizeof(struct slot));
+    uint32_t cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
+    struct spilling *c = lines(sizeof(*c) + cpus * sizeof(struct slot));
+    if (c)
+        c->cpus = cpus;
+    return c;
 }
 
 static inline volatile struct rseq *own_rseq(void)
@@ -84,25 +89,43 @@ aborted:
     return -1;
 }
 
+/* True if this thread has no slot, and was counted here. */
+__attribute__((noinline, cold)) static int add_shared(struct spilling *c)
+{
+    if (own_rseq()->cpu_id < c->cpus)
+        return 0;
+    __atomic_fetch_add(&c->shared, 1, __ATOMIC_RELAXED);
+    return 1;
+}
+
+static inline void add_one(struct spilling *c)
+{
+    for (;;) {
+        int64_t before;
+        uint32_t cpu = own_rseq()->cpu_id_start;
+        if (__builtin_expect(cpu < c->cpus, 1) &&
+            __builtin_expect(add_or_drain(&c->slots[cpu].value, 1, cpu, own_rseq(), &before) == 0,
+                             1)) {
+            if (before + 1 >= BATCH || before + 1 <= -BATCH)
+                __atomic_fetch_add(&c->shared, before + 1, __ATOMIC_RELAXED);
+            return;
+        }
+        if (add_shared(c))
+            return;
+    }
+}
+
 static void add(void *counter, uint64_t times)
 {
-    struct spilling *c = counter;
-    for (uint64_t k = 0; k < times; k++) {
-        int64_t before;
-        uint32_t cpu;
-        do
-            cpu = own_rseq()->cpu_id_start;
-        while (add_or_drain(&c->slots[cpu].value, 1, cpu, own_rseq(), &before) != 0);
-        if (before + 1 >= BATCH || before + 1 <= -BATCH)
-            __atomic_fetch_add(&c->shared, before + 1, __ATOMIC_RELAXED);
-    }
+    for (uint64_t k = 0; k < times; k++)
+        add_one(counter);
 }
 
 static int64_t sum(void *counter)
 {
     struct spilling *c = counter;
     int64_t total = __atomic_load_n(&c->shared, __ATOMIC_RELAXED);
-    for (long k = 0; k < sysconf(_SC_NPROCESSORS_CONF); k++)
+    for (uint32_t k = 0; k < c->cpus; k++)
         total += __atomic_load_n(&c->slots[k].value, __ATOMIC_RELAXED);
     return total;
 }
