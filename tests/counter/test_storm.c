@@ -48,8 +48,8 @@ static void *worker(void *argument)
 {
     int64_t added = 0;
     random_state = __atomic_fetch_add(&seeds, 0x1234567, __ATOMIC_RELAXED);
-    for (int k = 0; k < 3000 * (int)scaled(1000); k++) {
-        for (int n = (int)(test_random(&random_state) % 200); n >= 0; n--) {
+    for (int k = 0; k < 3000 * (int)scaled(10); k++) {
+        for (int n = (int)(test_random(&random_state) % (uint64_t)(200 * scaled(200))); n >= 0; n--) {
             fastmm_counter_group_add(&group.group, 0, 1);
             fastmm_counter_group_sub(&group.group, 1, 3);
             fastmm_counter_group_inc(&group.group, 2);
