@@ -139,6 +139,8 @@ slow:
 
 FASTMM_INLINE void fastmm_counter_bounded_add(struct fastmm_counter_bounded *b, int64_t v)
 {
+    if (!FASTMM_COUNTER_ACCEPTED(&b->group, 0))
+        return;
     uintptr_t slots = __atomic_load_n(&b->group.slots, __ATOMIC_ACQUIRE);
     if (FASTMM_LIKELY((intptr_t)slots > FASTMM_COUNTER_GROUP_MAX)) {
         switch (fastmm_counter_bounded_rseq_add(slots, v, (int64_t)b->batch - 1)) {

@@ -58,6 +58,8 @@
  *   critical-section pointer is cleared behind every add. It is the only field of the rseq area
  *   that is written.
  * - After destroy a group refuses percpu and a second destroy with -EINVAL; an add to it is lost.
+ *   Where FASTMM_CHECKED is defined (the CMake option of that name) each inline call reports both,
+ *   and a counter number outside its group: see fastmm_counter_set_handler().
  *   Destroying while threads add is a caller's error that is not detected: the slot may already
  *   belong to another group.
  *
@@ -277,6 +279,24 @@ struct fastmm_counter_memory {
 };
 
 FASTMM_API int fastmm_counter_set_memory(const struct fastmm_counter_memory *memory);
+
+/* ---- Checking ----------------------------------------------------------------------------- */
+
+enum fastmm_counter_fault {
+    FASTMM_COUNTER_FAULT_DEAD,  /* destroyed before, or never initialised */
+    FASTMM_COUNTER_FAULT_INDEX, /* the group has no such counter */
+};
+
+/* `group` is what heads the counter, bounded counter or quota in question. */
+typedef void (*fastmm_counter_handler)(enum fastmm_counter_fault fault,
+                                       const struct fastmm_counter_group *group, unsigned i);
+
+/*
+ * Sets what a checking build calls when it refuses a call, NULL for the default, which traps. When
+ * the handler returns, the refused call does too, with nothing done: -EINVAL, 0 or "not added". It
+ * runs in the caller's context, a signal handler perhaps. Returns the handler before.
+ */
+FASTMM_API fastmm_counter_handler fastmm_counter_set_handler(fastmm_counter_handler handler);
 
 FASTMM_END_DECLS
 

@@ -34,6 +34,17 @@ FASTMM_API void FASTMM_COUNTER_NAME(fastmm_counter_add_slow)(struct fastmm_count
 /* Gives the slots of a group in per-CPU mode back. */
 FASTMM_API void FASTMM_COUNTER_NAME(fastmm_counter_free_slots)(uintptr_t slots);
 
+/* 1 if the call may go on, 0 if it was reported. */
+FASTMM_API int FASTMM_COUNTER_NAME(fastmm_counter_check)(const struct fastmm_counter_group *g,
+                                                         unsigned i);
+
+#ifdef FASTMM_CHECKED
+#    define FASTMM_COUNTER_ACCEPTED(g, i) \
+        FASTMM_LIKELY(FASTMM_COUNTER_NAME(fastmm_counter_check)((g), (i)))
+#else
+#    define FASTMM_COUNTER_ACCEPTED(g, i) 1
+#endif
+
 FASTMM_INLINE int64_t *fastmm_counter_group_base(struct fastmm_counter_group *g)
 {
     return (int64_t *)(uintptr_t)(g + 1);
@@ -95,6 +106,8 @@ FASTMM_INLINE int fastmm_counter_single_threaded(void)
 
 FASTMM_INLINE void fastmm_counter_group_add(struct fastmm_counter_group *g, unsigned i, int64_t v)
 {
+    if (!FASTMM_COUNTER_ACCEPTED(g, i))
+        return;
     if (fastmm_counter_single_threaded()) {
         fastmm_counter_plain_add(fastmm_counter_group_base(g) + i, v);
         return;
@@ -118,6 +131,8 @@ enum { FASTMM_COUNTER_FEW_ROWS = 4 };
 
 FASTMM_INLINE int64_t fastmm_counter_group_sum(const struct fastmm_counter_group *g, unsigned i)
 {
+    if (!FASTMM_COUNTER_ACCEPTED(g, i))
+        return 0;
     const int64_t *base = (const int64_t *)(uintptr_t)(g + 1) + i;
     uintptr_t slots = __atomic_load_n(&g->slots, __ATOMIC_ACQUIRE);
     uint64_t sum = (uint64_t)__atomic_load_n(base, __ATOMIC_RELAXED);
@@ -144,7 +159,7 @@ FASTMM_INLINE int fastmm_counter_group_init(struct fastmm_counter_group *g, unsi
 FASTMM_INLINE int fastmm_counter_group_destroy(struct fastmm_counter_group *g)
 {
     uintptr_t slots = g->slots;
-    if (slots == 0)
+    if (!FASTMM_COUNTER_ACCEPTED(g, 0) || slots == 0)
         return -FASTMM_COUNTER_EINVAL;
     g->slots = 0;
     if (slots > FASTMM_COUNTER_GROUP_MAX)
@@ -171,6 +186,8 @@ FASTMM_INLINE void fastmm_counter_group_dec(struct fastmm_counter_group *g, unsi
 FASTMM_INLINE void fastmm_counter_group_add_foreign(struct fastmm_counter_group *g, unsigned i,
                                                     int64_t v)
 {
+    if (!FASTMM_COUNTER_ACCEPTED(g, i))
+        return;
     __atomic_fetch_add(fastmm_counter_group_base(g) + i, v, __ATOMIC_RELAXED);
 }
 

@@ -153,6 +153,8 @@ FASTMM_INLINE int fastmm_quota_is_percpu(const struct fastmm_quota *q)
 
 FASTMM_INLINE int fastmm_quota_add(struct fastmm_quota *q, int64_t v)
 {
+    if (!FASTMM_COUNTER_ACCEPTED(&q->group, 0))
+        return 0;
     /* A negative v would raise the credit: the top bit of the sum can't tell. */
     if (FASTMM_LIKELY(v >= 0 && fastmm_quota_is_percpu(q)) &&
         FASTMM_LIKELY(fastmm_quota_rseq_change(q, -v, INT64_MAX)))
@@ -162,6 +164,8 @@ FASTMM_INLINE int fastmm_quota_add(struct fastmm_quota *q, int64_t v)
 
 FASTMM_INLINE void fastmm_quota_return(struct fastmm_quota *q, int64_t v)
 {
+    if (!FASTMM_COUNTER_ACCEPTED(&q->group, 0))
+        return;
     if (FASTMM_LIKELY(v >= 0 && fastmm_quota_is_percpu(q)) &&
         FASTMM_LIKELY(fastmm_quota_rseq_change(q, v, 2 * q->batch)))
         return;
