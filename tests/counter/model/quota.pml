@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The quota: adds and returns of 1 through credit of two CPUs, fetching, giving back, revoking and
- * restoring, in every interleaving. `used` is the truth.
+ * The quota: adds and returns of 1 in atomic mode, the online switch, then through credit of two
+ * CPUs, fetching, giving back, revoking and restoring, in every interleaving. `used` is the truth.
  *
  * A sequence is two steps, so that a revocation can come between: reading the slot pointer and the
  * credit, then the commit. A membarrier aborts those in between. On each CPU one thread is in a
  * sequence at a time: another one there means that the first was preempted, which aborts it.
  *
  * Planted errors: NO_BARRIER (credit is collected without aborting sequences), OUTSIDE (the slot
- * pointer was read before the sequence began), UNLOCKED (credit is fetched without the lock).
+ * pointer was read before the sequence began), UNLOCKED (credit is fetched without the lock),
+ * STALE_MODE (who finds no room refuses by the mode it saw before it looked).
  */
-#define CPUS  2
-#define LIMIT 2
-#define BATCH 1
-#define AMPLE 2
+#define CPUS       2
+#define LIMIT      3
+#define BATCH      1
+#define AMPLE      3 /* room from which credit pays again */
+#define TOO_LITTLE 1 /* room below which it is revoked: a quarter of that, rounded up */
 
-byte revoked, held;
+byte percpu, revoked, held;
 short room = LIMIT;
 short credit[CPUS];
 short used;
 byte running[CPUS]; /* who is in a sequence there, 0: nobody */
+
+#define NO_CREDIT (!percpu || revoked)
 
 #define LOCK   atomic { !held -> held = 1 }
 #define UNLOCK held = 0
@@ -43,10 +47,10 @@ byte running[CPUS]; /* who is in a sequence there, 0: nobody */
 #ifdef OUTSIDE
 #    define BEGIN_TAG skip
 #    define READ_TAG  skip
-#    define LOAD_TAG  tag = revoked
+#    define LOAD_TAG  tag = NO_CREDIT
 #else
 #    define BEGIN_TAG skip
-#    define READ_TAG  tag = revoked
+#    define READ_TAG  tag = NO_CREDIT
 #    define LOAD_TAG  skip
 #endif
 
@@ -60,7 +64,7 @@ byte running[CPUS]; /* who is in a sequence there, 0: nobody */
 inline revoke()
 {
     if
-    :: !revoked ->
+    :: !NO_CREDIT ->
         revoked = 1;
         BARRIER;
         k = 0;
@@ -77,56 +81,88 @@ inline revoke()
     fi
 }
 
-#define TAKE(v, in_use) atomic { if :: room >= (v) -> room = room - (v); used = used + (in_use); ok = 1 :: else -> ok = 0 fi }
+/* no_room: there was no room for anybody when this looked. */
+#define TAKE(v, in_use)                                                     \
+    atomic {                                                                \
+        if                                                                  \
+        :: room >= (v) -> room = room - (v); used = used + (in_use); ok = 1 \
+        :: else -> ok = 0; no_room = (used == LIMIT)                           \
+        fi                                                                  \
+    }
 
 inline refill()
 {
-    TAKE(BATCH, 0);
     if
-    :: ok -> SEQUENCE(BATCH, 2 * BATCH, 0);
-        if :: !ok -> room = room + BATCH :: else fi
-    :: else
+    :: room < TOO_LITTLE -> revoke()
+    :: else ->
+        TAKE(BATCH, 0);
+        if
+        :: ok -> SEQUENCE(BATCH, 2 * BATCH, 0);
+            if :: !ok -> room = room + BATCH :: else fi
+        :: else
+        fi
     fi
 }
 
 inline restore()
 {
     if
-    :: room >= AMPLE && revoked -> LOCK; revoked = 0; UNLOCK
+    :: room >= AMPLE && percpu && revoked -> LOCK; revoked = 0; UNLOCK
     :: else
+    fi
+}
+
+inline refuse()
+{
+    atomic { assert(no_room); ok = 0; refused = 1 }
+}
+
+/* What happens under the lock. */
+inline add_anywhere()
+{
+    TAKE(1, 1);
+    if
+    :: ok
+    :: else -> revoke(); TAKE(1, 1)
+    fi;
+    if
+    :: !ok -> refuse()
+    :: ok && NO_CREDIT
+    :: ok && !NO_CREDIT -> LOAD_TAG; refill(); ok = 1
     fi
 }
 
 inline add()
 {
+    ok = 0;
+    refused = 0;
     LOAD_TAG;
-    SEQUENCE(-1, 99, 1);
+    if :: percpu -> SEQUENCE(-1, 99, 1) :: else fi;
+#ifdef STALE_MODE
+    seen_percpu = percpu;
+#endif
     if
     :: ok
     :: else ->
         if
-        :: revoked -> TAKE(1, 1)
+        :: NO_CREDIT -> TAKE(1, 1);
+#ifndef STALE_MODE
+            seen_percpu = percpu;
+#endif
+            if
+            :: ok -> restore()
+            :: !ok && !seen_percpu -> refuse()
+            :: else
+            fi
         :: else
         fi;
         if
-        :: ok -> restore()
+        :: ok || refused
         :: else ->
 #ifndef UNLOCKED
             LOCK;
 #endif
-            TAKE(1, 1);
-            if
-            :: ok ->
-                if :: !revoked -> LOAD_TAG; refill() :: else fi; ok = 1
-            :: else ->
-                revoke();
-                atomic {
-                    if
-                    :: room >= 1 -> room--; used++; ok = 1
-                    :: else -> assert(used == LIMIT); ok = 0 /* refused */
-                    fi
-                }
-            fi;
+            add_anywhere();
 #ifndef UNLOCKED
             UNLOCK
 #endif
@@ -137,13 +173,14 @@ inline add()
 
 inline give()
 {
+    ok = 0;
     LOAD_TAG;
-    SEQUENCE(1, 2 * BATCH, -1);
+    if :: percpu -> SEQUENCE(1, 2 * BATCH, -1) :: else fi;
     if
     :: ok
     :: else ->
         if
-        :: revoked -> atomic { room++; used-- }; restore()
+        :: NO_CREDIT -> atomic { room++; used-- }; restore()
         :: else ->
             LOCK;
             atomic { room++; used-- };
@@ -156,7 +193,7 @@ inline give()
 
 proctype user()
 {
-    byte n, cpu, tag, k, ok, added;
+    byte n, cpu, tag, k, ok, added, no_room, refused, seen_percpu;
     short have, here;
     do
     :: n < 2 ->
@@ -171,9 +208,14 @@ proctype user()
     od
 }
 
+proctype switcher()
+{
+    percpu = 1
+}
+
 init
 {
-    atomic { run user(); run user() };
+    atomic { run user(); run user(); run switcher() };
     _nr_pr == 1;
     assert(room + credit[0] + credit[1] + used == LIMIT)
 }
