@@ -67,11 +67,10 @@ static const struct row rows[] = {
     FIELD(fastmm_counter_memory, context, 16, 8),
     WHOLE(fastmm_counter_memory, 24, 8),
 
-    FIELD(fastmm_counter_hot, rseq, 0, 8),
-    FIELD(fastmm_counter_hot, id, 8, 8),
-    FIELD(fastmm_counter_hot, ids, 16, 4),
-    PADDING(fastmm_counter_hot, 20, 4),
-    WHOLE(fastmm_counter_hot, 24, 8),
+    FIELD(fastmm_counter_hot, id, 0, 8),
+    FIELD(fastmm_counter_hot, ids, 8, 4),
+    PADDING(fastmm_counter_hot, 12, 4),
+    WHOLE(fastmm_counter_hot, 16, 8),
 
     FIELD(fastmm_counter_bounded, group, 0, 8),
     FIELD(fastmm_counter_bounded, base, 8, 8),
@@ -235,6 +234,11 @@ static const int faults[] = {
     FASTMM_COPY_FAULT_SIZE,
 };
 
+static const int counter_faults[] = {
+    FASTMM_COUNTER_FAULT_DEAD,
+    FASTMM_COUNTER_FAULT_INDEX,
+};
+
 #define NUMBERED(list)                              \
     {                                               \
 #        list, list, sizeof(list) / sizeof(*(list)) \
@@ -247,6 +251,7 @@ static const struct {
     NUMBERED(features),       NUMBERED(vendors),    NUMBERED(cache_sources),
     NUMBERED(cache_verdicts), NUMBERED(mechanisms), NUMBERED(implementations),
     NUMBERED(operations),     NUMBERED(reasons),    NUMBERED(faults),
+    NUMBERED(counter_faults),
 };
 
 START_TEST(enumerators_keep_their_numbers)
