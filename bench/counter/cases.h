@@ -11,6 +11,7 @@
 
 void add_cases_of_add(void);
 void add_cases_of_group(void);
+void add_cases_of_padding(void);
 void add_cases_of_sum(void);
 void add_cases_of_bounded(void);
 void add_cases_of_quota(void);

@@ -206,14 +206,16 @@ void add_cases_of_figures(void)
 {
     static const char *const jobs[JOBS] = {"add", "switch", "first_touch"};
     for (int job = ADD; job < JOBS; job++) {
-        const struct bench_case c = {.args = {job}, .timed = spread};
+        const struct bench_case c = {.args = {job}, .figures = 1, .timed = spread};
         bench_add(&c, "counter/spread/fastmm/call:%s", jobs[job]);
     }
     const struct bench_case atomic = {.args = {1000000, 0, 512},
+                                      .figures = 1,
                                       .setup = on_many_cpus,
                                       .timed = memory,
                                       .teardown = off_many_cpus};
     const struct bench_case percpu = {.args = {100000, 1, 512},
+                                      .figures = 1,
                                       .setup = on_many_cpus,
                                       .timed = memory,
                                       .teardown = off_many_cpus};

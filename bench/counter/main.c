@@ -50,6 +50,7 @@ static void add_all_cases(void)
 {
     add_cases_of_add();
     add_cases_of_group();
+    add_cases_of_padding();
     add_cases_of_sum();
     add_cases_of_bounded();
     add_cases_of_quota();

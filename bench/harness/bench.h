@@ -40,6 +40,7 @@ struct bench_case {
     unsigned threads;   /* 0 means 1 */
     int64_t args[4];    /* the case's own parameters */
     const void *config; /* more of them, not copied */
+    int figures;        /* true: its counters are results, and every report shows them */
 
     /* Untimed, once, in the first thread. 0, or what bench_skip() returned. May be NULL. */
     int (*setup)(struct bench *b);

@@ -178,8 +178,9 @@ static int measure(const struct options *options, struct measurement *measuremen
     bool full = options->mode == MODE_FULL;
     announce(measurement, full);
     measure_run(measurement, full);
-    struct report report = {measurement->scores, measurement->count, &machine,
-                            full ? "full" : "default", measurement->seconds};
+    struct report report = {measurement->scores,       measurement->count,   &machine,
+                            full ? "full" : "default", measurement->seconds, measurement->figures,
+                            measurement->figure_count};
     putchar('\n');
     table_print(stdout, &report);
     int status = measurement->wrong ? 1 : 0;

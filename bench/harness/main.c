@@ -6,6 +6,7 @@
 #include "bench.h"
 #include "cases.h"
 #include "compare.h"
+#include "figures.h"
 #include "gbench.h"
 #include "pool.h"
 #include "smoke.h"
@@ -15,9 +16,10 @@
 #include <string.h>
 
 static const char usage[] =
-    "%s [--smoke | --list | --benchmark_...]\n"
-    "  --smoke  takes each case once through setup, check and one iteration\n"
-    "  --list   prints the names of all cases\n"
+    "%s [--smoke | --list | --figures | --benchmark_...]\n"
+    "  --smoke    takes each case once through setup, check and one iteration\n"
+    "  --list     prints the names of all cases\n"
+    "  --figures  prints the results that are no race, such as bytes and worst times\n"
     "Anything else goes to Google Benchmark. The scorecard against rivals is made by "
     "fastmm-bench.\n\n";
 
@@ -49,6 +51,9 @@ int bench_main(int argc, char **argv, const char *primitive, void (*add_cases)(v
         return smoke_run();
     if (strcmp(mode, "--help") == 0)
         printf(usage, argv[0]);
+
+    if (strcmp(mode, "--figures") == 0)
+        return figures_run();
 
     place_threads();
     if (strcmp(mode, "--compare=single") == 0)

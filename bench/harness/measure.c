@@ -57,7 +57,8 @@ static int binary_cases(struct measurement *m, const struct goal *goal, const ch
     }
     struct binary *binary = &m->binaries[m->binary_count];
     binary->name = goal->binary;
-    int status = worker_list(path, &binary->names, &binary->count, error, size);
+    binary->path = path;
+    int status = worker_lines(path, "--list", &binary->names, &binary->count, error, size);
     if (!status)
         m->binary_count++;
     *out = binary;
@@ -277,6 +278,23 @@ static void measure_goal(struct run *run, const struct measured_goal *planned,
     run->weight_left = weight_after;
 }
 
+/* Behind the races, which they would disturb. */
+static void take_figures(struct measurement *m, const struct binary *binary)
+{
+    char error[512], **lines;
+    unsigned count;
+    if (worker_lines(binary->path, "--figures", &lines, &count, error, sizeof(error)) != 0) {
+        fprintf(stderr, "fastmm-bench: %s\n", error);
+        m->wrong = true;
+        return;
+    }
+    unsigned total = m->figure_count + count;
+    m->figures = need(realloc(m->figures, (total + 1) * sizeof(*m->figures)));
+    for (unsigned i = 0; i < count; i++)
+        m->figures[m->figure_count++] = lines[i];
+    free(lines);
+}
+
 void measure_run(struct measurement *measurement, bool full)
 {
     struct run run = {.full = full};
@@ -293,6 +311,8 @@ void measure_run(struct measurement *measurement, bool full)
         table_words(score, words, sizeof(words));
         progress_goal(&run.progress, score->goal->id, words, estimate(&run));
     }
+    for (unsigned i = 0; i < measurement->binary_count; i++)
+        take_figures(measurement, &measurement->binaries[i]);
     measurement->seconds = progress_elapsed(&run.progress);
 }
 
@@ -308,6 +328,9 @@ void measure_free(struct measurement *measurement)
             free(measurement->binaries[i].names[n]);
         free(measurement->binaries[i].names);
     }
+    for (unsigned i = 0; i < measurement->figure_count; i++)
+        free(measurement->figures[i]);
+    free(measurement->figures);
     free(measurement->goals);
     free(measurement->scores);
     free(measurement->binaries);

@@ -18,6 +18,7 @@ struct measured_goal {
 
 struct binary {
     const char *name;
+    const char *path;
     char **names; /* of its cases */
     unsigned count;
 };
@@ -28,6 +29,8 @@ struct measurement {
     unsigned count;
     struct binary *binaries;
     unsigned binary_count;
+    char **figures; /* lines: case, name and value, separated by tabs */
+    unsigned figure_count;
     double seconds;
     bool wrong; /* different results, or a bench binary that broke */
 };

@@ -175,6 +175,25 @@ static void json_machine(FILE *out, const struct machine *machine)
     fputs("\n  ],\n", out);
 }
 
+/* Lines that are none are left out: they come from another program. */
+static void json_figures(FILE *out, const struct report *report)
+{
+    char name[512], what[64];
+    double value;
+    const char *separator = "";
+    for (unsigned i = 0; i < report->figure_count; i++) {
+        if (sscanf(report->figures[i], "%511[^\t]\t%63[^\t]\t%lf", name, what, &value) != 3)
+            continue;
+        fprintf(out, "%s\n    {", separator);
+        json_string(out, "case", name);
+        fputs(", ", out);
+        json_string(out, "name", what);
+        json_number(out, "value", value);
+        fputc('}', out);
+        separator = ",";
+    }
+}
+
 void report_json(FILE *out, const struct report *report)
 {
     fputs("{\n  \"format\": 1,\n", out);
@@ -192,6 +211,8 @@ void report_json(FILE *out, const struct report *report)
             fputc(',', out);
         json_goal(out, &report->scores[i]);
     }
+    fputs("\n  ],\n  \"figures\": [", out);
+    json_figures(out, report);
     fputs("\n  ]\n}\n", out);
 }
 

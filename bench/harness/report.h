@@ -13,8 +13,10 @@ struct report {
     const struct goal_score *scores;
     unsigned count;
     const struct machine *machine;
-    const char *run; /* "default" or "full" */
-    double seconds;  /* that measuring took */
+    const char *run;      /* "default" or "full" */
+    double seconds;       /* that measuring took */
+    char *const *figures; /* lines: case, name and value, separated by tabs */
+    unsigned figure_count;
 };
 
 void report_csv(FILE *out, const struct report *report);

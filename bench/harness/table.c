@@ -148,4 +148,6 @@ void table_print(FILE *out, const struct report *report)
           "above 1 we are ahead.\n",
           out);
     print_summary(out, report);
+    for (unsigned i = 0; i < report->figure_count; i++)
+        fprintf(out, "%s%s\n", i ? "" : "\n", report->figures[i]);
 }

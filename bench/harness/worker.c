@@ -198,25 +198,26 @@ void worker_stop(struct worker *worker)
     free(worker);
 }
 
-int worker_list(const char *path, char ***names, unsigned *count, char *error, size_t size)
+int worker_lines(const char *path, const char *option, char ***lines, unsigned *count, char *error,
+                 size_t size)
 {
     if (access(path, X_OK) != 0) {
         int status = -errno;
         snprintf(error, size, "%s: %s", path, strerror(errno));
         return status;
     }
-    struct worker *worker = start(path, "--list");
+    struct worker *worker = start(path, option);
     if (!worker) {
         snprintf(error, size, "%s: %s", path, strerror(errno));
         return -EIO;
     }
-    *names = NULL;
+    *lines = NULL;
     *count = 0;
     int status = 0;
     for (char *line; !status && (line = read_line(worker, patience));) {
-        char **grown = realloc(*names, (*count + 1) * sizeof(*grown));
+        char **grown = realloc(*lines, (*count + 1) * sizeof(*grown));
         if (grown)
-            *names = grown;
+            *lines = grown;
         if (!grown || !(grown[*count] = strdup(line)))
             status = -ENOMEM;
         else
@@ -228,7 +229,7 @@ int worker_list(const char *path, char ***names, unsigned *count, char *error, s
     waitpid(worker->pid, &ended, 0);
     free(worker);
     if (!status && ended != 0) {
-        snprintf(error, size, "%s --list: failed", path);
+        snprintf(error, size, "%s %s: failed", path, option);
         status = -EIO;
     }
     return status;

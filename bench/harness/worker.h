@@ -30,8 +30,10 @@ struct pair_result {
     double seconds; /* that it took, set-up included */
 };
 
-/* The lines of `<path> --list`. On failure a negative errno, and `error` says what went wrong. */
-int worker_list(const char *path, char ***names, unsigned *count, char *error, size_t size);
+/* The lines that `<path> <option>` prints: the names of cases for "--list", what figures.h says for
+ * "--figures". On failure a negative errno, and `error` says what went wrong. */
+int worker_lines(const char *path, const char *option, char ***lines, unsigned *count, char *error,
+                 size_t size);
 
 /* NULL with errno when the child can't be started. */
 struct worker *worker_start(const char *path, bool single);

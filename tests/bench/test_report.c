@@ -29,7 +29,9 @@ static struct goal_score scores[] = {
     {.goal = &goals[0], .total = 4, .count = 1, .cells = &cell},
     {.goal = &goals[1], .total = 1, .count = 1, .cells = &no_cell}};
 static struct machine machine = {.facts = 1, .warnings = 1};
-static struct report report = {scores, 2, &machine, "default", 1.5};
+static char *figures[] = {(char *)"c/memory/fastmm\tbytes\t16", (char *)HOSTILE,
+                          (char *)"c/spread/fastmm\tworst_ns\t1.5e6"};
+static struct report report = {scores, 2, &machine, "default", 1.5, figures, 3};
 
 static void fill(void)
 {
@@ -141,6 +143,8 @@ START_TEST(json_is_well_formed_and_holds_everything)
     char *json = render(report_json);
     const char *end = json_space(json_value(json));
     ck_assert_msg(end && !*end, "not JSON: %s", json);
+    ck_assert_ptr_nonnull(
+        strstr(json, "\"c/spread/fastmm\", \"name\": \"worst_ns\", \"value\": 1500000}"));
     static const char *const expected[] = {
         "\"cpu\": \"a \\\"quoted\\\", \\\\ and\\u0009tab \\ufffd\"",
         "\"verdict\": \"ahead\"",
