@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Cross build with the distribution's aarch64 compiler; tests run under user-mode emulation.
 # Libraries other than libc come from where pkg-config is told to look: PKG_CONFIG_LIBDIR, and
-# PKG_CONFIG_SYSROOT_DIR when they are not installed in place (aarch64-check.sh makes such a tree).
+# PKG_CONFIG_SYSROOT_DIR when they are not installed in place (unpack.sh makes such a tree).
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

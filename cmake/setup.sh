@@ -55,11 +55,17 @@ END
 Git               tool:git          git               git
 Clang             tool:clang        clang             clang
 clang-format      tool:clang-format clang-format      clang-tools-extra
+fuzzer            fuzzes            libclang-rt-dev   compiler-rt
+lld               tool:ld.lld       lld               lld
 ShellCheck        tool:shellcheck   shellcheck        ShellCheck
+Spin              tool:spin         spin              -
+abidiff           tool:abidiff      abigail-tools     libabigail
+jemalloc          lib:jemalloc      libjemalloc-dev   jemalloc-devel
 taskset           tool:taskset      util-linux        util-linux
 setpriv           tool:setpriv      util-linux        util-linux
 aarch64-compiler  tool:aarch64-linux-gnu-gcc  gcc-aarch64-linux-gnu,libc6-dev-arm64-cross  -
 aarch64-emulator  tool:qemu-aarch64 qemu-user         qemu-user
+x86-64-emulator   tool:qemu-x86_64  qemu-user         qemu-user
 END
         ;;
     *) fail "no group is named '$1' (build, peers, ci)" ;;
@@ -81,6 +87,17 @@ compiles() {
             break
         fi
     done
+    rm -rf "$scratch"
+    return $found
+}
+
+# Does clang have the runtimes of its fuzzer and its sanitizers?
+fuzzes() {
+    scratch=$(mktemp -d)
+    found=0
+    printf '%s\n' 'int LLVMFuzzerTestOneInput(const char *p, unsigned long n);' \
+        'int LLVMFuzzerTestOneInput(const char *p, unsigned long n) { return !p && n; }' |
+        clang -fsanitize=fuzzer,address -x c - -o "$scratch/program" >/dev/null 2>&1 || found=1
     rm -rf "$scratch"
     return $found
 }
@@ -122,6 +139,7 @@ is_here() {
     case $1 in
     compiles:*) compiles "${1#compiles:}" ;;
     cmake:*) cmake_is "${1#cmake:}" ;;
+    fuzzes) fuzzes ;;
     tool:*) command -v "${1#tool:}" >/dev/null 2>&1 ;;
     lib:*) library_is_here "${1#lib:}" "$2" ;;
     esac
