@@ -3,9 +3,10 @@
 # Builds the single file as strangers do, and runs what comes out.
 #
 # usage: single.sh MODE CC DIR
-#   matrix        every optimisation level; with FASTMM_TEST_LONG=1 times every x86-64 level and
-#                 language version, else each of those once
-#   parts         counter only, copy only, both, and with names hidden
+#   matrix        every optimisation level; with FASTMM_TEST_LONG=1 each with every x86-64 level and
+#                 every language version, and each pair of those as well; else each of them once
+#   parts         counter only, copy only, both, and with names hidden; with FASTMM_TEST_LONG=1 each
+#                 at every optimisation level
 #   prefix        two copies in one program
 #   freestanding  without a C library
 #   lto           optimised across files at link time
@@ -48,17 +49,21 @@ build() {
     fi
 }
 
+levels='0 1 2 3 s'
 marches=
 [ -z "$x86" ] || marches="x86-64 x86-64-v2 x86-64-v3 x86-64-v4"
 
 run_matrix() {
     if [ "${FASTMM_TEST_LONG:-}" = 1 ]; then
-        for level in 0 1 2 3 s; do
-            for std in c11 c17 c2x gnu11; do
-                for march in ${marches:-''}; do
-                    build "$march" "-O$level" "-std=$std"
-                done
+        stds='c11 c17 c2x gnu11'
+        for level in $levels; do
+            # shellcheck disable=SC2086 # a list
+            set -- $stds
+            for march in ${marches:-'' '' '' ''}; do
+                build "$march" "-O$level" "-std=$1"
+                shift
             done
+            stds="${stds#* } ${stds%% *}"
         done
     elif [ -n "$x86" ]; then
         build x86-64 -O0 -std=c11
@@ -81,12 +86,15 @@ without() {
 }
 
 run_parts() {
-    build '' -O1 -DFASTMM_ONLY_COUNTER
-    without ' [TDBR] .*fastmm_\(copy\|cpu\|mm\|snapshot\|pte\)_'
-    build '' -O1 -DFASTMM_ONLY_COPY
-    without ' [TDBR] .*fastmm_\(counter\|quota\|mm\|snapshot\|pte\)_'
-    build '' -O1 -DFASTMM_ONLY_COPY -DFASTMM_ONLY_COUNTER
-    without ' [TDBR] .*fastmm_\(mm\|snapshot\|pte\)_'
+    [ "${FASTMM_TEST_LONG:-}" = 1 ] || levels=1
+    for level in $levels; do
+        build '' "-O$level" -DFASTMM_ONLY_COUNTER
+        without ' [TDBR] .*fastmm_\(copy\|cpu\|mm\|snapshot\|pte\)_'
+        build '' "-O$level" -DFASTMM_ONLY_COPY
+        without ' [TDBR] .*fastmm_\(counter\|quota\|mm\|snapshot\|pte\)_'
+        build '' "-O$level" -DFASTMM_ONLY_COPY -DFASTMM_ONLY_COUNTER
+        without ' [TDBR] .*fastmm_\(mm\|snapshot\|pte\)_'
+    done
     "$cc" -O1 -fPIC -fvisibility=hidden -DFASTMM_API= -shared "$single/fastmm.c" -o "$work/hidden.so"
     if nm -D --defined-only "$work/hidden.so" | grep fastmm; then
         echo "names are exported although FASTMM_API is empty" >&2
