@@ -186,6 +186,7 @@ FASTMM_API int64_t fastmm_counter_group_take(struct fastmm_counter_group *g, uns
 
 /*
  * Switches to per-CPU mode, online. 0 also when it is there already. -ENOMEM: no memory for slots,
+ * or as many are in use as there can be (4 million counters, or half a million groups of 5 to 8);
  * the group stays atomic and keeps its values. -EINVAL: not initialised.
  */
 FASTMM_API int fastmm_counter_group_percpu(struct fastmm_counter_group *g);

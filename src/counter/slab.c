@@ -57,8 +57,14 @@ _Static_assert(FASTMM_COUNTER_STRIDE >= ROW_WORDS * 8, "rows don't overlap");
 _Static_assert(FASTMM_COUNTER_STRIDE % 64 == 0, "slots of two CPUs share no line");
 
 static struct chunk chunks[CHUNKS];
-/* Bit set: the chunk may have free words. A hint: it may be set for a full one for a moment. */
-static uint64_t summary[CHUNKS / 64];
+/*
+ * Bit set: the chunk may have n adjacent free words in a line. A hint: it may be set for one that
+ * has not. One bitmap for each n, because chunks of groups of 5 are full for groups of 5 long
+ * before they are for others, and would all be searched by every further switch.
+ */
+static struct {
+    uint64_t runs[LINE_WORDS]; /* [n - 1] */
+} summary[CHUNKS / 64];
 static size_t held;
 static struct fastmm_counter_memory memory;
 
@@ -106,25 +112,6 @@ static unsigned word_of(uintptr_t slot)
     return (unsigned)((slot - (uintptr_t)head_of(slot) - sizeof(struct chunk_head)) / 8);
 }
 
-static void mark_available(unsigned index)
-{
-    uint64_t bit = 1ull << index % 64;
-    if (!(__atomic_load_n(&summary[index / 64], __ATOMIC_RELAXED) & bit))
-        __atomic_fetch_or(&summary[index / 64], bit, __ATOMIC_RELEASE);
-}
-
-/* A free that comes between the look and the clearing sets the bit again, or is seen here. */
-static void mark_full(unsigned index)
-{
-    __atomic_fetch_and(&summary[index / 64], ~(1ull << index % 64), __ATOMIC_SEQ_CST);
-    for (unsigned m = 0; m < MASKS; m++) {
-        if (__atomic_load_n(&chunks[index].free[m], __ATOMIC_SEQ_CST)) {
-            mark_available(index);
-            return;
-        }
-    }
-}
-
 /* The bits at which a run of n set bits begins and ends within one line of 8. */
 static uint64_t runs(uint64_t mask, unsigned n)
 {
@@ -134,10 +121,38 @@ static uint64_t runs(uint64_t mask, unsigned n)
     return starts & (0xffu >> (n - 1)) * 0x0101010101010101ull;
 }
 
-/* The first of n words that are now the caller's, or -1. Sets *left to what is free besides. */
-static int claim(struct chunk *c, unsigned n, uint64_t *left)
+static void mark_available(unsigned index, unsigned n)
 {
-    *left = 0;
+    uint64_t *hint = &summary[index / 64].runs[n - 1];
+    uint64_t bit = 1ull << index % 64;
+    if (!(__atomic_load_n(hint, __ATOMIC_RELAXED) & bit))
+        __atomic_fetch_or(hint, bit, __ATOMIC_RELEASE);
+}
+
+static void mark_available_for_all(unsigned index)
+{
+    uint64_t marked = 1ull << index % 64;
+    for (unsigned n = 1; n <= LINE_WORDS; n++)
+        marked &= __atomic_load_n(&summary[index / 64].runs[n - 1], __ATOMIC_RELAXED);
+    for (unsigned n = 1; n <= LINE_WORDS && !marked; n++)
+        mark_available(index, n);
+}
+
+/* A free that comes between the look and the clearing sets the bit again, or is seen here. */
+static void mark_full(unsigned index, unsigned n)
+{
+    __atomic_fetch_and(&summary[index / 64].runs[n - 1], ~(1ull << index % 64), __ATOMIC_SEQ_CST);
+    for (unsigned m = 0; m < MASKS; m++) {
+        if (runs(__atomic_load_n(&chunks[index].free[m], __ATOMIC_SEQ_CST), n)) {
+            mark_available(index, n);
+            return;
+        }
+    }
+}
+
+/* The first of n words that are now the caller's, or -1. */
+static int claim(struct chunk *c, unsigned n)
+{
     for (unsigned m = 0; m < MASKS; m++) {
         uint64_t mask = __atomic_load_n(&c->free[m], __ATOMIC_RELAXED);
         uint64_t starts;
@@ -148,7 +163,6 @@ static int claim(struct chunk *c, unsigned n, uint64_t *left)
                                             __ATOMIC_RELAXED))
                 return (int)(64 * m + bit);
         }
-        *left |= mask;
     }
     return -1;
 }
@@ -162,32 +176,38 @@ static uintptr_t slot_at(uintptr_t base, unsigned word, unsigned n)
 static uintptr_t alloc_from_chunks(unsigned n)
 {
     for (unsigned s = 0; s < CHUNKS / 64; s++) {
-        uint64_t candidates = __atomic_load_n(&summary[s], __ATOMIC_ACQUIRE);
+        uint64_t candidates = __atomic_load_n(&summary[s].runs[n - 1], __ATOMIC_ACQUIRE);
         for (; candidates; candidates &= candidates - 1) {
             unsigned index = 64 * s + (unsigned)__builtin_ctzll(candidates);
-            uint64_t left;
-            int word = claim(&chunks[index], n, &left);
+            int word = claim(&chunks[index], n);
             if (word >= 0)
                 return slot_at(__atomic_load_n(&chunks[index].base, __ATOMIC_RELAXED),
                                (unsigned)word, n);
-            if (!left)
-                mark_full(index);
+            mark_full(index, n);
         }
     }
     return 0;
 }
 
+/* The index of a descriptor that is now the caller's, or CHUNKS. */
+static unsigned claim_descriptor(void)
+{
+    for (unsigned index = 0; index < CHUNKS; index++) {
+        uintptr_t base = __atomic_load_n(&chunks[index].base, __ATOMIC_RELAXED);
+        if (base == CHUNK_NONE &&
+            __atomic_compare_exchange_n(&chunks[index].base, &base, CHUNK_BUSY, 0, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_RELAXED))
+            return index;
+    }
+    return CHUNKS;
+}
+
 /* A new chunk, its first n words taken. */
 static uintptr_t alloc_chunk(unsigned n, unsigned rows)
 {
-    unsigned index = 0;
-    uintptr_t none = CHUNK_NONE;
-    while (!__atomic_compare_exchange_n(&chunks[index].base, &none, CHUNK_BUSY, 0, __ATOMIC_ACQUIRE,
-                                        __ATOMIC_RELAXED)) {
-        none = CHUNK_NONE;
-        if (++index == CHUNKS)
-            return 0;
-    }
+    unsigned index = claim_descriptor();
+    if (index == CHUNKS)
+        return 0;
     struct chunk *c = &chunks[index];
     struct chunk_head *head = map(chunk_bytes(rows));
     uintptr_t base = (uintptr_t)head;
@@ -203,7 +223,7 @@ static uintptr_t alloc_chunk(unsigned n, unsigned rows)
     __atomic_store_n(&c->base, base, __ATOMIC_RELAXED);
     for (unsigned m = 0; m < MASKS; m++)
         __atomic_store_n(&c->free[m], m ? ~0ull : ~0ull << n, __ATOMIC_RELEASE);
-    mark_available(index);
+    mark_available_for_all(index);
     return slot;
 }
 
@@ -232,7 +252,7 @@ void fastmm_counter_slab_free(uintptr_t slot, unsigned used)
     unsigned index = head->index;
     uint64_t words = ((1ull << n) - 1) << word % 64;
     __atomic_fetch_or(&chunks[index].free[word / 64], words, __ATOMIC_SEQ_CST);
-    mark_available(index);
+    mark_available_for_all(index);
 }
 
 /* All words of the chunk, or none. */
@@ -266,10 +286,11 @@ size_t fastmm_counter_trim(void)
         if (__atomic_load_n(&c->base, __ATOMIC_RELAXED) <= CHUNK_BUSY)
             continue;
         if (!claim_all(c)) {
-            mark_available(index);
+            mark_available_for_all(index);
             continue;
         }
-        mark_full(index);
+        for (unsigned n = 1; n <= LINE_WORDS; n++)
+            mark_full(index, n);
         void *base = (void *)__atomic_load_n(&c->base, __ATOMIC_RELAXED);
         __atomic_store_n(&c->base, CHUNK_BUSY, __ATOMIC_RELAXED);
         unmap(base, bytes);

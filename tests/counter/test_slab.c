@@ -85,6 +85,33 @@ START_TEST(a_word_costs_eight_bytes_a_cpu)
 }
 END_TEST
 
+/*
+ * Groups of 5 leave 3 words of every line, and chunks full for them must not be searched again:
+ * this many would take minutes.
+ */
+START_TEST(all_that_there_can_be_and_no_more)
+{
+    enum { MOST = 8192 * 64 };
+    struct fastmm_counter_group5 *many = calloc(MOST + 1, sizeof(*many));
+    ck_assert_ptr_nonnull(many);
+    become_threaded();
+    ck_assert_int_eq(fastmm_counter_groups_init(&many[0].group, 5, MOST + 1), 0);
+    for (int k = 0; k < MOST; k++)
+        ck_assert_int_eq(fastmm_counter_group_percpu(&many[k].group), 0);
+    ck_assert_int_eq(fastmm_counter_group_percpu(&many[MOST].group), -ENOMEM);
+    fastmm_counter_group_inc(&many[MOST].group, 4);
+    ck_assert_int_eq(fastmm_counter_group_sum(&many[MOST].group, 4), 1);
+    ck_assert_int_eq(fastmm_counter_group_destroy(&many[7].group), 0);
+    ck_assert_int_eq(fastmm_counter_group_percpu(&many[MOST].group), 0);
+    ck_assert_int_eq(fastmm_counter_group_sum(&many[MOST].group, 4), 1);
+    ck_assert_int_eq(fastmm_counter_groups_destroy(&many[0].group, 5, 7), 0);
+    ck_assert_int_eq(fastmm_counter_groups_destroy(&many[8].group, 5, MOST - 7), 0);
+    fastmm_counter_trim();
+    ck_assert_uint_eq(fastmm_counter_held(), 0);
+    free(many);
+}
+END_TEST
+
 static size_t mapped;
 static int fail_at;
 static void *offset_by;
@@ -236,6 +263,7 @@ int main(void)
     tcase_add_loop_test(tc, random_lives_never_mix_values, 200, 201);
     tcase_add_test(tc, slots_of_a_group_share_one_line_and_none_with_other_cpus);
     tcase_add_test(tc, a_word_costs_eight_bytes_a_cpu);
+    tcase_add_test(tc, all_that_there_can_be_and_no_more);
     tcase_add_test(tc, allocation_may_fail_at_every_point);
     tcase_add_test(tc, unusable_memory_is_refused_and_given_back);
     tcase_add_test(tc, cpus_never_used_cost_no_memory);
