@@ -55,14 +55,15 @@ struct fastmm_quota_range {
     struct fastmm_quota down;
 };
 
-/* Static initialiser: nothing in use. limit >= 0, batch >= 1. */
+/* Static initialiser: nothing in use. limit >= 0, 1 <= batch <= INT64_MAX / 4. */
 /* clang-format off */
 #define FASTMM_QUOTA_INIT(limit, batch) {{1}, (limit), (limit), (batch)}
 /* clang-format on */
 
 FASTMM_BEGIN_DECLS
 
-/* -EINVAL: limit below 0 or batch below 1. Batch in the unit of the limit: a few large adds. */
+/* -EINVAL: limit or batch outside what FASTMM_QUOTA_INIT() takes. Batch in the unit of the limit: a
+ * few large adds. */
 FASTMM_API int fastmm_quota_init(struct fastmm_quota *q, int64_t limit, int64_t batch);
 FASTMM_API int fastmm_quota_destroy(struct fastmm_quota *q);
 

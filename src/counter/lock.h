@@ -6,6 +6,7 @@
 #ifndef FASTMM_COUNTER_LOCK_H
 #define FASTMM_COUNTER_LOCK_H
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -18,8 +19,10 @@ static inline void lock_take(uint32_t *lock)
     uint32_t seen = LOCK_FREE;
     if (__atomic_compare_exchange_n(lock, &seen, LOCK_HELD, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return;
+    int callers_errno = errno;
     while (__atomic_exchange_n(lock, LOCK_CONTENDED, __ATOMIC_ACQUIRE) != LOCK_FREE)
         syscall(SYS_futex, lock, FUTEX_WAIT_PRIVATE, LOCK_CONTENDED, NULL);
+    errno = callers_errno;
 }
 
 static inline void lock_give(uint32_t *lock)

@@ -100,12 +100,13 @@ static int64_t ample(const struct fastmm_quota *q)
 /* No sequence that began before this call is still running after it. */
 static int abort_sequences(void)
 {
-    if (syscall(SYS_membarrier, MEMBARRIER_RSEQ, 0, 0) == 0)
-        return 0;
-    if (syscall(SYS_membarrier, MEMBARRIER_REGISTER_RSEQ, 0, 0) == 0 &&
-        syscall(SYS_membarrier, MEMBARRIER_RSEQ, 0, 0) == 0)
-        return 0;
-    return -ENOTSUP;
+    int callers_errno = errno; /* an allocator's free() must leave it alone */
+    int aborted = syscall(SYS_membarrier, MEMBARRIER_RSEQ, 0, 0) == 0;
+    if (!aborted)
+        aborted = syscall(SYS_membarrier, MEMBARRIER_REGISTER_RSEQ, 0, 0) == 0 &&
+                  syscall(SYS_membarrier, MEMBARRIER_RSEQ, 0, 0) == 0;
+    errno = callers_errno;
+    return aborted ? 0 : -ENOTSUP;
 }
 
 /*
@@ -169,17 +170,25 @@ static int take_room_anywhere(struct fastmm_quota *q, int64_t v)
     return take_room(q, v);
 }
 
+/* Also when credit is revoked: it may have been while the caller was in its sequence. */
+static void leave_callers_sequence(const struct fastmm_quota *q)
+{
+    if (slots_percpu(slots_of(q)))
+        fastmm_counter_leave_sequence();
+}
+
 int FASTMM_COUNTER_NAME(fastmm_quota_add_slow)(struct fastmm_quota *q, int64_t v)
 {
     if (v < 0)
         return 0;
-    if (holds_credit(slots_of(q))) {
-        fastmm_counter_leave_sequence();
-    } else if (take_room(q, v)) {
-        restore_when_ample(q, __atomic_load_n(&q->room, __ATOMIC_RELAXED));
-        return 1;
-    } else if (!slots_percpu(slots_of(q))) {
-        return 0; /* not switched before the look at the word either: all room was there */
+    leave_callers_sequence(q);
+    if (!holds_credit(slots_of(q))) {
+        if (take_room(q, v)) {
+            restore_when_ample(q, __atomic_load_n(&q->room, __ATOMIC_RELAXED));
+            return 1;
+        }
+        if (!slots_percpu(slots_of(q)))
+            return 0; /* not switched before the look at the word either: all room was there */
     }
     lock_take(&lock);
     int added = take_room_anywhere(q, v);
@@ -193,12 +202,12 @@ void FASTMM_COUNTER_NAME(fastmm_quota_return_slow)(struct fastmm_quota *q, int64
 {
     if (v < 0)
         return;
+    leave_callers_sequence(q);
     if (!holds_credit(slots_of(q))) {
         restore_when_ample(q, give_room(q, v));
         return;
     }
     /* This CPU has more than it needs, or its row is not open: the word takes v and a batch. */
-    fastmm_counter_leave_sequence();
     lock_take(&lock);
     give_room(q, v);
     if (fastmm_quota_rseq_change(q, -q->batch, INT64_MAX))

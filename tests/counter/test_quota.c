@@ -165,6 +165,37 @@ START_TEST(what_was_returned_can_be_had_again)
 }
 END_TEST
 
+#ifdef FASTMM_COUNTER_RSEQ
+
+/*
+ * Credit that is revoked while a caller is in its sequence sends it to the slow path with the
+ * critical-section pointer set. It must come back without, or its code could not be unloaded.
+ */
+START_TEST(no_call_leaves_the_critical_section_set)
+{
+    static const uint64_t section[4] __attribute__((aligned(32))) = {0, 1, 1, 0}; /* no code */
+    struct fastmm_quota q = FASTMM_QUOTA_INIT(100, 4);
+    become_threaded();
+    percpu_or_skip(&q);
+    ck_assert(!fastmm_quota_add(&q, 101));
+    ck_assert_uint_ne(q.group.slots & FASTMM_COUNTER_TAG, 0);
+    uint64_t *pointer = (uint64_t *)((char *)__builtin_thread_pointer() +
+                                     FASTMM_COUNTER_NAME(fastmm_counter_hot).rseq + 8);
+    for (int credit = 0; credit < 2; credit++) {
+        __atomic_store_n(pointer, (uintptr_t)section, __ATOMIC_RELAXED);
+        ck_assert(FASTMM_COUNTER_NAME(fastmm_quota_add_slow)(&q, 1));
+        ck_assert_uint_eq(__atomic_load_n(pointer, __ATOMIC_RELAXED), 0);
+        __atomic_store_n(pointer, (uintptr_t)section, __ATOMIC_RELAXED);
+        FASTMM_COUNTER_NAME(fastmm_quota_return_slow)(&q, 1);
+        ck_assert_uint_eq(__atomic_load_n(pointer, __ATOMIC_RELAXED), 0);
+        ck_assert_int_eq(fastmm_quota_set_limit(&q, 100000), 0); /* credit again */
+        ck_assert_uint_eq(q.group.slots & FASTMM_COUNTER_TAG, 0);
+    }
+}
+END_TEST
+
+#endif
+
 START_TEST(ranges_hold_both_ends)
 {
     struct fastmm_quota_range r;
@@ -211,6 +242,9 @@ int main(void)
     tcase_add_test(tc, threads_never_pass_the_limit);
     tcase_add_test(tc, the_limit_is_reached_exactly_by_all_together);
     tcase_add_test(tc, what_was_returned_can_be_had_again);
+#ifdef FASTMM_COUNTER_RSEQ
+    tcase_add_test(tc, no_call_leaves_the_critical_section_set);
+#endif
     tcase_add_test(tc, ranges_hold_both_ends);
     tcase_add_test(tc, without_rseq_it_stays_one_word);
     suite_add_tcase(suite, tc);
