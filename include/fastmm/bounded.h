@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Counters that are read far more often than a sum can be afforded: the contract of the kernel's
- * percpu_counter. Reading is two loads from one line, right within a bound that can be asked for;
+ * percpu_counter. Reading is three loads from one line, right within a bound that can be asked for;
  * comparing uses that bound and takes the exact sum only inside it.
  *
  * As <fastmm/counter.h>, one starts as an atomic word (then the bound is 0) and may be switched to
@@ -14,9 +14,11 @@
  * The bound. In per-CPU mode
  *     |read - sum| <= (batch - 1) * (CPUs used + threads caught while publishing),
  * and at most one thread a CPU publishes at a time: others count in the shared word meanwhile.
- * "CPUs used" are rows in which anything was counted since the process began: a CPU that goes
- * offline keeps its part, and one that never counted adds nothing. fastmm_counter_bounded_error()
- * is this number at the moment. Without rseq, rows are shards by thread, all counted as used.
+ * "CPUs used" are the rows up to the highest in which anything was counted since the process began:
+ * concurrency ids leave no holes, CPU ids may. A CPU that goes offline keeps its part.
+ * fastmm_counter_bounded_error() is this number at the moment. Without rseq, rows are shards by
+ * thread, all counted as used, and a thread caught in any add there counts as publishing. The bound
+ * holds for adds of either sign, however long a reader or an adder loses its CPU.
  *
  *   call                          may run beside     signal handler   in the child of fork
  *   add sub inc dec               everything but E   yes              yes
@@ -25,8 +27,8 @@
  *   init destroy atomic           nothing on it (E)                   yes
  *
  * If fork() catches another thread while it publishes, the child's bound stays larger by one batch
- * and that row publishes no more. All else is as for fastmm_counter: no locks, no vfork children,
- * no threads unknown to libc.
+ * and that row publishes no more; a shard counts in the shared word then. All else is as for
+ * fastmm_counter: no locks, no vfork children, no threads unknown to libc.
  */
 #ifndef FASTMM_BOUNDED_H
 #define FASTMM_BOUNDED_H
@@ -54,7 +56,8 @@ FASTMM_API int fastmm_counter_bounded_init(struct fastmm_counter_bounded *b, int
 
 /*
  * The same, and the highest value is kept: exactly in atomic mode; in per-CPU mode it may be off
- * by the bound in either direction. Adds in atomic mode cost a comparison more.
+ * by the bound in either direction, and a height that is left again before an interrupted adder
+ * goes on may be missed. Adds in atomic mode cost a comparison more.
  */
 FASTMM_API int fastmm_counter_bounded_init_peak(struct fastmm_counter_bounded *b, int32_t batch);
 
@@ -97,6 +100,10 @@ FASTMM_API void
 FASTMM_API void
     FASTMM_COUNTER_NAME(fastmm_counter_bounded_publish)(struct fastmm_counter_bounded *b,
                                                         int64_t v);
+
+/* What a read does that was interrupted. */
+FASTMM_API int64_t
+    FASTMM_COUNTER_NAME(fastmm_counter_bounded_read_again)(const struct fastmm_counter_bounded *b);
 
 enum fastmm_counter_bounded_step {
     FASTMM_COUNTER_BOUNDED_DONE,
@@ -179,8 +186,15 @@ FASTMM_INLINE void fastmm_counter_bounded_dec(struct fastmm_counter_bounded *b)
 
 FASTMM_INLINE int64_t fastmm_counter_bounded_read(const struct fastmm_counter_bounded *b)
 {
-    uint64_t base = (uint64_t)__atomic_load_n(&b->base, __ATOMIC_RELAXED);
-    return (int64_t)(base + (uint64_t)__atomic_load_n(&b->published, __ATOMIC_RELAXED));
+    /*
+     * Large amounts go through one word and small ones through the other. Who loses its CPU between
+     * the two loads would add up words of different times, which no bound covers.
+     */
+    int64_t published = __atomic_load_n(&b->published, __ATOMIC_ACQUIRE);
+    int64_t base = __atomic_load_n(&b->base, __ATOMIC_ACQUIRE);
+    if (FASTMM_UNLIKELY(__atomic_load_n(&b->published, __ATOMIC_RELAXED) != published))
+        return FASTMM_COUNTER_NAME(fastmm_counter_bounded_read_again)(b);
+    return (int64_t)((uint64_t)base + (uint64_t)published);
 }
 
 FASTMM_INLINE int64_t fastmm_counter_bounded_read_positive(const struct fastmm_counter_bounded *b)

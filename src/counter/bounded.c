@@ -3,13 +3,14 @@
  * Publishing, sums and comparisons of bounded counters.
  *
  * Invariants:
- *   - in every row |total - published| <= batch - 1, always where rows belong to CPUs, and in
- *     shards whenever nobody is inside an add there;
+ *   - in every row |total - published| <= batch - 1;
  *   - `total` only ever receives adds, so base + all totals is exact at any time;
- *   - who sets a row's `publishing` from 0 to 1 marks the whole total as published in the same
- *     instruction, adds the difference to b->published and sets it back. Nobody else writes the
- *     two words meanwhile, so the last step may happen on another CPU. What is marked and not
- *     added yet is at most batch - 1 a row.
+ *   - who sets a row's `publishing` from 0 to 1 marks the whole total as published, adds the
+ *     difference to b->published and sets it back. Nobody else publishes there meanwhile, so the
+ *     last step may happen on another CPU. What is marked and not added yet is at most batch - 1 a
+ *     row. Rows of CPUs are marked in the instruction that sets `publishing`. In a shard it guards
+ *     every add, and whoever finds it set counts outside: so one that loses its CPU inside keeps
+ *     nobody, and a child of fork that inherits it set keeps its bound.
  */
 #include <fastmm/bounded.h>
 
@@ -53,29 +54,40 @@ int fastmm_counter_bounded_destroy(struct fastmm_counter_bounded *b)
 static void note_peak(struct fastmm_counter_bounded *b, int64_t value)
 {
     int64_t peak = __atomic_load_n(&b->peak, __ATOMIC_RELAXED);
-    while (b->tracks_peak && value > peak)
+    while (value > peak)
         if (__atomic_compare_exchange_n(&b->peak, &peak, value, 0, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED))
             return;
 }
 
-static int64_t add_to(int64_t *word, int64_t v)
+/*
+ * Adds to one of the two words that readers add up. The other may change before we look, or after,
+ * if we lose our CPU in between: the lower of two looks makes no peak that never was.
+ */
+static void add_and_note(struct fastmm_counter_bounded *b, int64_t *word, const int64_t *other,
+                         int64_t v)
 {
-    return (int64_t)((uint64_t)__atomic_fetch_add(word, v, __ATOMIC_RELAXED) + (uint64_t)v);
+    int64_t before = __atomic_load_n(other, __ATOMIC_ACQUIRE);
+    int64_t now = (int64_t)((uint64_t)__atomic_fetch_add(word, v, __ATOMIC_ACQ_REL) + (uint64_t)v);
+    int64_t after = __atomic_load_n(other, __ATOMIC_RELAXED);
+    if (b->tracks_peak)
+        note_peak(b, (int64_t)((uint64_t)now + (uint64_t)(before < after ? before : after)));
 }
 
 static void add_to_base(struct fastmm_counter_bounded *b, int64_t v)
 {
-    int64_t base = add_to(&b->base, v);
-    note_peak(b, (int64_t)((uint64_t)base + slots_load(&b->published)));
+    add_and_note(b, &b->base, &b->published, v);
 }
 
-/* The second half of publishing: what was marked reaches the readers. */
-static void finish(struct fastmm_counter_bounded *b, int64_t *publishing, int64_t marked)
+/* What was marked reaches the readers. */
+static void announce(struct fastmm_counter_bounded *b, int64_t marked)
 {
-    int64_t now = add_to(&b->published, marked);
-    note_peak(b, (int64_t)((uint64_t)now + slots_load(&b->base)));
-    __atomic_store_n(publishing, 0, __ATOMIC_SEQ_CST);
+    add_and_note(b, &b->published, &b->base, marked);
+}
+
+static int fits_in_a_slot(int64_t v, int64_t reach)
+{
+    return v <= reach && v >= -reach;
 }
 
 #ifdef FASTMM_COUNTER_RSEQ
@@ -130,40 +142,38 @@ void FASTMM_COUNTER_NAME(fastmm_counter_bounded_publish)(struct fastmm_counter_b
     int64_t reach = (int64_t)b->batch - 1;
     uintptr_t row;
     int64_t marked;
-    /* An amount that fits in no slot needs none. */
-    if (v <= reach && v >= -reach && rseq_mark(slots, &row, &marked)) {
-        finish(b, (int64_t *)row + PUBLISHING, marked);
+    if (fits_in_a_slot(v, reach) && rseq_mark(slots, &row, &marked)) {
+        announce(b, marked);
+        __atomic_store_n((int64_t *)row + PUBLISHING, 0, __ATOMIC_RELEASE);
         if (fastmm_counter_bounded_rseq_add(slots, v, reach) == FASTMM_COUNTER_BOUNDED_DONE)
             return;
     }
     FASTMM_COUNTER_NAME(fastmm_counter_bounded_add_slow)(b, v);
 }
 
-/*
- * A shard is shared by threads. Whoever changed its total or published looks at both afterwards,
- * so the last one leaves them close enough; who finds another publishing leaves that to him.
- */
+/* A shard is shared by threads: who holds `publishing` is alone with the other two words. */
 static void shard_add(struct fastmm_counter_bounded *b, uintptr_t slots, int64_t v)
 {
     unsigned shard = fastmm_counter_shard();
     int64_t *total = slots_word(slots, shard, TOTAL);
     int64_t *published = slots_word(slots, shard, PUBLISHED);
     int64_t *publishing = slots_word(slots, shard, PUBLISHING);
-    uint64_t reach = (uint64_t)b->batch - 1;
-    __atomic_fetch_add(total, v, __ATOMIC_SEQ_CST);
-    for (;;) {
-        uint64_t now = (uint64_t)__atomic_load_n(total, __ATOMIC_SEQ_CST);
-        uint64_t distance = now - (uint64_t)__atomic_load_n(published, __ATOMIC_SEQ_CST);
-        int64_t free = 0;
-        if (distance + reach <= 2 * reach ||
-            !__atomic_compare_exchange_n(publishing, &free, 1, 0, __ATOMIC_SEQ_CST,
-                                         __ATOMIC_SEQ_CST))
-            return;
-        now = (uint64_t)__atomic_load_n(total, __ATOMIC_SEQ_CST);
-        distance = now - (uint64_t)__atomic_load_n(published, __ATOMIC_SEQ_CST);
-        __atomic_store_n(published, (int64_t)now, __ATOMIC_SEQ_CST);
-        finish(b, publishing, (int64_t)distance);
+    int64_t reach = (int64_t)b->batch - 1;
+    int64_t nobody = 0;
+    if (!fits_in_a_slot(v, reach) ||
+        !__atomic_compare_exchange_n(publishing, &nobody, 1, 0, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED)) {
+        add_to_base(b, v);
+        return;
     }
+    uint64_t before = slots_load(total);
+    int64_t unpublished = (int64_t)(before - slots_load(published));
+    if (!fits_in_a_slot(unpublished + v, reach)) {
+        __atomic_store_n(published, (int64_t)before, __ATOMIC_RELAXED);
+        announce(b, unpublished);
+    }
+    __atomic_store_n(total, (int64_t)(before + (uint64_t)v), __ATOMIC_RELAXED);
+    __atomic_store_n(publishing, 0, __ATOMIC_RELEASE);
 }
 
 void FASTMM_COUNTER_NAME(fastmm_counter_bounded_add_slow)(struct fastmm_counter_bounded *b,
@@ -177,6 +187,24 @@ void FASTMM_COUNTER_NAME(fastmm_counter_bounded_add_slow)(struct fastmm_counter_
     if (slots_percpu(slots))
         fastmm_counter_leave_sequence();
     add_to_base(b, v);
+}
+
+/*
+ * Ends also where a debugger steps through it while others publish all the time: then the last two
+ * words may be of different times.
+ */
+int64_t
+FASTMM_COUNTER_NAME(fastmm_counter_bounded_read_again)(const struct fastmm_counter_bounded *b)
+{
+    enum { ATTEMPTS = 100 };
+    int64_t published, base, again = __atomic_load_n(&b->published, __ATOMIC_ACQUIRE);
+    int attempts = 0;
+    do {
+        published = again;
+        base = __atomic_load_n(&b->base, __ATOMIC_ACQUIRE);
+        again = __atomic_load_n(&b->published, __ATOMIC_ACQUIRE);
+    } while (again != published && ++attempts < ATTEMPTS);
+    return (int64_t)((uint64_t)base + (uint64_t)again);
 }
 
 int64_t fastmm_counter_bounded_sum(const struct fastmm_counter_bounded *b)

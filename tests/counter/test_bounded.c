@@ -2,6 +2,7 @@
 /* The bound of bounded counters, kept by every schedule, and what rests on it. */
 #include <errno.h>
 #include <fastmm/bounded.h>
+#include <unistd.h>
 
 #include "support.h"
 
@@ -145,6 +146,39 @@ START_TEST(reads_beside_adds_stay_within_the_bound)
 }
 END_TEST
 
+static void *add_until_stopped(void *argument)
+{
+    while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE))
+        fastmm_counter_bounded_inc(&shared);
+    return argument;
+}
+
+/* Many threads a CPU: somebody always loses it in the middle of an add. */
+START_TEST(the_bound_holds_in_a_crowd)
+{
+    enum { CROWD = 24 };
+    pthread_t threads[CROWD];
+    if (_i)
+        ck_assert_int_eq(fastmm_counter_use_mechanism(FASTMM_COUNTER_THREAD_SHARDS), 0);
+    ck_assert_int_eq(fastmm_counter_bounded_percpu(&shared), 0);
+    for (int t = 0; t < CROWD; t++)
+        pthread_create(&threads[t], NULL, add_until_stopped, NULL);
+    for (int k = 0; k < 20000 * (int)scaled(100); k++) {
+        int64_t before = fastmm_counter_bounded_sum(&shared);
+        int64_t read = fastmm_counter_bounded_read(&shared);
+        ck_assert_int_ge(read, before - 63 * 2 * (int64_t)rows_used());
+        if (k % 1000 == 0)
+            usleep(1);
+    }
+    __atomic_store_n(&stop, 1, __ATOMIC_RELEASE);
+    for (int t = 0; t < CROWD; t++)
+        pthread_join(threads[t], NULL);
+    ck_assert_int_le(
+        distance(fastmm_counter_bounded_read(&shared), fastmm_counter_bounded_sum(&shared)),
+        fastmm_counter_bounded_error(&shared));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("counter.bounded");
@@ -157,6 +191,7 @@ int main(void)
     tcase_add_test(tc, a_value_at_a_boundary_publishes_once);
     tcase_add_test(tc, peak_is_exact_in_atomic_mode);
     tcase_add_loop_test(tc, reads_beside_adds_stay_within_the_bound, 0, 2);
+    tcase_add_loop_test(tc, the_bound_holds_in_a_crowd, 0, 2);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every instruction of an operation, interrupted. The trap flag stops a thread behind each one, so
+ * no boundary is left to luck, and the handler does the worst that a rival could do there. It also
+ * is what a debugger does that steps through: each sequence aborts, and all must end all the same.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fastmm/bounded.h>
+#include <fastmm/quota.h>
+#include <signal.h>
+#include <stdio.h>
+#include <ucontext.h>
+
+#include "support.h"
+
+#if defined(__x86_64__)
+
+enum { TRAP_FLAG = 0x100, ROUNDS = 40 };
+
+static void (*at_each_step)(void);
+static long steps;
+static uint64_t random_state;
+
+static void stepped(int signal)
+{
+    (void)signal;
+    steps++;
+    at_each_step();
+}
+
+static void set_trap_flag(int signal, siginfo_t *info, void *context)
+{
+    (void)info;
+    greg_t *flags = &((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL];
+    *flags = signal == SIGUSR1 ? *flags | TRAP_FLAG : *flags & ~(greg_t)TRAP_FLAG;
+}
+
+/* Runs operation(), and interference() behind each of its instructions. */
+static void step_through(void (*operation)(void), void (*interference)(void))
+{
+    struct sigaction step = {.sa_handler = stepped};
+    struct sigaction set = {.sa_sigaction = set_trap_flag, .sa_flags = SA_SIGINFO};
+    at_each_step = interference;
+    sigaction(SIGTRAP, &step, NULL);
+    sigaction(SIGUSR1, &set, NULL);
+    sigaction(SIGUSR2, &set, NULL);
+    raise(SIGUSR1);
+    operation();
+    raise(SIGUSR2);
+    if (steps == 0)
+        test_skip("the trap flag does nothing here");
+    printf("%ld steps\n", steps);
+}
+
+static void begin(int kind)
+{
+    int error = fastmm_counter_use_mechanism((enum fastmm_counter_mechanism_kind)kind);
+    if (error == -ENOTSUP)
+        test_skip("mechanism %d is not to be had here", kind);
+    become_threaded();
+    random_state = test_seed();
+}
+
+static struct fastmm_counter_group4 exact;
+
+static void add_and_sum(void)
+{
+    for (int k = 0; k < ROUNDS; k++) {
+        fastmm_counter_group_inc(&exact.group, 1);
+        int64_t before = fastmm_counter_group_sum(&exact.group, 1);
+        if (fastmm_counter_group_sum(&exact.group, 1) < before)
+            abort();
+    }
+}
+
+static void add_too(void)
+{
+    fastmm_counter_group_inc(&exact.group, 1);
+}
+
+START_TEST(exact_adds)
+{
+    begin(_i);
+    fastmm_counter_group_init(&exact.group, 4);
+    ck_assert_int_eq(fastmm_counter_group_percpu(&exact.group), 0);
+    step_through(add_and_sum, add_too);
+    ck_assert_int_eq(fastmm_counter_group_sum(&exact.group, 1), ROUNDS + steps);
+}
+END_TEST
+
+static void switch_and_add(void)
+{
+    for (int k = 0; k < ROUNDS / 4; k++) {
+        fastmm_counter_group_percpu(&exact.group);
+        fastmm_counter_group_inc(&exact.group, 2);
+    }
+}
+
+static struct fastmm_counter_group4 other;
+
+/* Also takes slots and gives them back, in the middle of a switch that takes some. */
+static void switch_too(void)
+{
+    fastmm_counter_group_init(&other.group, 3);
+    if (fastmm_counter_group_percpu(&other.group) != 0 ||
+        fastmm_counter_group_sum(&other.group, 2) != 0)
+        abort();
+    fastmm_counter_group_inc(&other.group, 2);
+    fastmm_counter_group_destroy(&other.group);
+    if (steps % 16 == 0)
+        fastmm_counter_trim();
+    fastmm_counter_group_inc(&exact.group, 2);
+}
+
+START_TEST(switches)
+{
+    begin(_i);
+    fastmm_counter_group_init(&exact.group, 4);
+    step_through(switch_and_add, switch_too);
+    ck_assert_int_eq(fastmm_counter_group_sum(&exact.group, 2), ROUNDS / 4 + steps);
+    fastmm_counter_group_destroy(&exact.group);
+    fastmm_counter_trim();
+    ck_assert_uint_eq(fastmm_counter_held(), 0);
+}
+END_TEST
+
+static struct fastmm_counter_bounded bounded;
+
+enum { BATCH = 4, HIGHEST = 100, MOVED = 30000 };
+
+/* The value stays; the words that readers add up change by much. */
+static void move_between_words(void)
+{
+    fastmm_counter_bounded_sub(&bounded, MOVED);
+    for (int k = 0; k < MOVED / (BATCH - 1); k++)
+        fastmm_counter_bounded_add(&bounded, BATCH - 1);
+}
+
+/* Not at every step: a reader tries again until nothing was published in between. */
+static void move_sometimes(void)
+{
+    if (test_random(&random_state) % 8 == 0)
+        move_between_words();
+}
+
+static int64_t bound(void)
+{
+    struct fastmm_counter_mechanism m;
+    fastmm_counter_get_mechanism(&m);
+    return 2 * (BATCH - 1) * (int64_t)m.slots;
+}
+
+static void read_and_compare(void)
+{
+    for (int k = 0; k < ROUNDS; k++) {
+        int64_t read = fastmm_counter_bounded_read(&bounded);
+        if (read > bound() || read < -bound() ||
+            fastmm_counter_bounded_compare(&bounded, bound() + 1) >= 0 ||
+            fastmm_counter_bounded_compare(&bounded, -bound() - 1) <= 0)
+            abort();
+    }
+}
+
+START_TEST(bounded_reads)
+{
+    begin(_i);
+    fastmm_counter_bounded_init(&bounded, BATCH);
+    ck_assert_int_eq(fastmm_counter_bounded_percpu(&bounded), 0);
+    step_through(read_and_compare, move_sometimes);
+    ck_assert_int_eq(fastmm_counter_bounded_sum(&bounded), 0);
+}
+END_TEST
+
+static void rise_and_fall(void)
+{
+    for (int k = 0; k < ROUNDS / 8; k++) {
+        fastmm_counter_bounded_add(&bounded, HIGHEST);
+        fastmm_counter_bounded_sub(&bounded, HIGHEST);
+        for (int v = 0; v < BATCH; v++)
+            fastmm_counter_bounded_inc(&bounded);
+        fastmm_counter_bounded_sub(&bounded, BATCH);
+    }
+}
+
+START_TEST(bounded_adds)
+{
+    int64_t peak;
+    begin(_i);
+    fastmm_counter_bounded_init_peak(&bounded, BATCH);
+    ck_assert_int_eq(fastmm_counter_bounded_percpu(&bounded), 0);
+    step_through(rise_and_fall, move_between_words);
+    ck_assert_int_eq(fastmm_counter_bounded_sum(&bounded), 0);
+    ck_assert_int_le(fastmm_counter_bounded_error(&bounded), bound() / 2);
+    ck_assert_int_eq(fastmm_counter_bounded_peak(&bounded, &peak), 0);
+    ck_assert_int_ge(peak, HIGHEST - bound());
+    ck_assert_int_le(peak, HIGHEST + bound());
+}
+END_TEST
+
+static struct fastmm_quota quota = FASTMM_QUOTA_INIT(1000, 8);
+
+static void fill_and_empty(void)
+{
+    int64_t used = 0;
+    for (int v = 1; fastmm_quota_add(&quota, v); v++)
+        used += v;
+    while (fastmm_quota_add(&quota, 1))
+        used++;
+    if (used != 1000)
+        abort();
+    for (; used >= 40; used -= 40)
+        fastmm_quota_return(&quota, 40);
+    fastmm_quota_return(&quota, used);
+}
+
+static void nothing(void)
+{
+}
+
+/* Nobody may use a quota from a signal handler; stepping alone aborts each of its sequences. */
+START_TEST(quotas)
+{
+    begin(_i);
+    int error = fastmm_quota_percpu(&quota);
+    if (error == -ENOTSUP)
+        test_skip("no rseq or no membarrier for it here");
+    step_through(fill_and_empty, nothing);
+    ck_assert_int_eq(fastmm_quota_used(&quota), 0);
+}
+END_TEST
+
+#else
+
+START_TEST(exact_adds)
+{
+    test_skip("no trap flag in this architecture");
+}
+END_TEST
+
+#endif
+
+int main(void)
+{
+    Suite *suite = suite_create("counter.steps");
+    TCase *tc = tcase_create("steps");
+    tcase_set_timeout(tc, 0);
+    const int first = FASTMM_COUNTER_RSEQ_MM_CID, end = FASTMM_COUNTER_THREAD_SHARDS + 1;
+    tcase_add_loop_test(tc, exact_adds, first, end);
+#if defined(__x86_64__)
+    tcase_add_loop_test(tc, switches, first, end);
+    tcase_add_loop_test(tc, bounded_reads, first, end);
+    tcase_add_loop_test(tc, bounded_adds, first, end);
+    tcase_add_loop_test(tc, quotas, first, end);
+#endif
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}
