@@ -32,14 +32,15 @@ FASTMM_BEGIN_DECLS
 /*
  * What adds and sums have to know of this process, written before the first slot pointer is. `id`
  * is where a thread's id is, from its thread pointer; the rseq area around it is aligned, so that
- * one load finds both. `ids` is the number of rows in use and grows: an add from a
- * CPU at or above it takes the slow path, which opens the row for the next one. So rows of CPUs
- * that never counted are never touched, not even by sums. Shards are all in use at once.
+ * one load finds both. `ids` is the number of rows in use and grows: an add from a CPU at or above
+ * it takes the slow path, which opens all rows up to its own for the next one. So rows above those
+ * of CPUs that counted are never touched, not even by sums. Shards are all in use at once. Every
+ * add reads this, so nothing that is written shares its line.
  */
 struct fastmm_counter_hot {
     intptr_t id;
     uint32_t ids;
-};
+} __attribute__((aligned(64)));
 
 extern FASTMM_API struct fastmm_counter_hot FASTMM_COUNTER_NAME(fastmm_counter_hot);
 

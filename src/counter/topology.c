@@ -55,7 +55,7 @@ static long own_affinity(size_t bytes, unsigned long *mask)
 
 static long last_in_file(const char *path)
 {
-    char text[4096];
+    char text[4096] = {0}; /* MSan doesn't know what the system calls below write */
     /* System calls, because libc's own open() and read() are cancellation points. */
     int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)

@@ -179,8 +179,9 @@ START_TEST(no_call_leaves_the_critical_section_set)
     percpu_or_skip(&q);
     ck_assert(!fastmm_quota_add(&q, 101));
     ck_assert_uint_ne(q.group.slots & FASTMM_COUNTER_TAG, 0);
-    uint64_t *pointer = (uint64_t *)((char *)__builtin_thread_pointer() +
-                                     FASTMM_COUNTER_NAME(fastmm_counter_hot).rseq + 8);
+    uint64_t *pointer =
+        (uint64_t *)((char *)__builtin_thread_pointer() +
+                     (fastmm_counter_id_offset() & -(intptr_t)FASTMM_COUNTER_AREA_ALIGN) + 8);
     for (int credit = 0; credit < 2; credit++) {
         __atomic_store_n(pointer, (uintptr_t)section, __ATOMIC_RELAXED);
         ck_assert(FASTMM_COUNTER_NAME(fastmm_quota_add_slow)(&q, 1));

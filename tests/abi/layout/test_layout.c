@@ -69,8 +69,8 @@ static const struct row rows[] = {
 
     FIELD(fastmm_counter_hot, id, 0, 8),
     FIELD(fastmm_counter_hot, ids, 8, 4),
-    PADDING(fastmm_counter_hot, 12, 4),
-    WHOLE(fastmm_counter_hot, 16, 8),
+    PADDING(fastmm_counter_hot, 12, 52),
+    WHOLE(fastmm_counter_hot, 64, 64),
 
     FIELD(fastmm_counter_bounded, group, 0, 8),
     FIELD(fastmm_counter_bounded, base, 8, 8),
