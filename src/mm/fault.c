@@ -78,6 +78,9 @@ static int cached_page(struct fault *f, fastmm_pte_t *pte, uint64_t pfn, unsigne
     if (rc)
         return rc;
     fastmm_set_range(f->vma, pte, pfn, 1, flags, orig);
+    if (fastmm_pte_write(*pte) &&
+        (frames->word[pfn] & FRAME_DIRTY)) /* no need to find it out again */
+        *pte = fastmm_pte_mkdirty(*pte);
     rss_add(&f->mm->rss, frame_rss(frames->word[pfn]), 1);
     return RETRY;
 }
@@ -116,16 +119,17 @@ static bool any_cached(const struct fastmm_object *object, const struct window *
 }
 
 /*
- * Maps what the window has cached and not mapped yet. A table is made for that only if there are
- * two pages to look for and one is found, which shows in reads beyond the end: the last page alone
- * is mapped by them where there is a table already. (Seen on Linux 6.18.) No failure here matters:
- * the page that the fault is about is mapped by itself.
+ * Maps what the window has cached and not mapped yet. A table is made for that only if one is
+ * found, and in files only if there are two to look for, which shows in reads beyond the end: the
+ * last page alone is mapped by them where there is a table already. (Seen on Linux 6.18.) No
+ * failure here matters: the page that the fault is about is mapped by itself.
  */
 static void map_around(struct fault *f)
 {
     struct fastmm_object *object = f->vma->object;
     const struct window w = window_of(f);
-    if (!f->pte && (w.to < w.from + 2 || !any_cached(object, &w) || need_table(f)))
+    uint64_t least = object->kind == FASTMM_OBJECT_FILE ? 2 : 1;
+    if (!f->pte && (w.to < w.from + least || !any_cached(object, &w) || need_table(f)))
         return;
     fastmm_pte_t *entries = f->pte - fastmm_va_index(f->addr, 1);
     for (uint64_t i = w.from; i < w.to; i++) {

@@ -332,6 +332,13 @@ static int cached(struct ref *r, const struct ref_slot *s)
     return *page;
 }
 
+/* Where a write would find nothing out, because the page is dirty, the entry is dirty at once. */
+static void set_cached(const struct ref *r, struct ref_slot *s, int page, bool write, bool wp)
+{
+    set_page(s, page, write, wp);
+    s->dirty |= s->rw && r->page[page].dirty;
+}
+
 static void around(struct ref *r, int mm, int slot)
 {
     struct ref_slot *slots = r->mm[mm].slot;
@@ -354,9 +361,9 @@ static void around(struct ref *r, int mm, int slot)
             inside += turn == 0;
             cached_pages += turn == 0 && page >= 0;
             if (turn == 1 && s->kind == REF_NONE && page >= 0)
-                set_page(s, page, false, false);
+                set_cached(r, s, page, false, false);
         }
-        if (!r->table && (inside < 2 || !cached_pages))
+        if (!r->table && (inside < (is_file(&slots[slot]) ? 2 : 1) || !cached_pages))
             return;
     }
 }
@@ -387,7 +394,7 @@ static int fault_missing(struct ref *r, int mm, int slot, bool write)
     }
     if (write)
         r->page[page].dirty = true;
-    set_page(s, page, write, wp);
+    set_cached(r, s, page, write, wp);
     return 1000;
 }
 

@@ -15,6 +15,7 @@
 struct kernel_process {
     pid_t pid; /* 0: none */
     int socket, pagemap, status;
+    uint64_t root;                   /* of its page tables, if they can be read */
     int uffd[KERNEL_UFFDS];          /* -1: not opened */
     uint8_t registered[TRACE_PAGES]; /* 1 + index of the userfaultfd, 0: none */
     bool mapped[TRACE_PAGES], dontfork[TRACE_PAGES];
@@ -26,7 +27,7 @@ struct kernel {
     int object[TRACE_OBJECTS];  /* descriptors, or -1 */
     int page_count, page_flags; /* of /proc, or -1 */
     int64_t own_rss[4];         /* of an agent without a trace's pages */
-    uint64_t words[TRACE_PAGES];
+    uint64_t words[TRACE_PAGES], raw[TRACE_PAGES];
     cpu_set_t cpus; /* as they were before */
 };
 

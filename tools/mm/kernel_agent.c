@@ -3,6 +3,8 @@
 /* The life of agents, seen from outside. */
 #include "mm/kernel.h"
 
+#include "mm/kernel_raw.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -62,7 +64,15 @@ static int greet(struct kernel_process *p, pid_t pid, struct tool_error *error)
     p->status = open_proc(pid, "status");
     if (p->pagemap < 0 || p->status < 0)
         return tool_fail(error, "kernel: /proc/%d: %s", pid, strerror(errno));
-    return answer(p, &hello, NULL, error);
+    if (answer(p, &hello, NULL, error))
+        return -1;
+    if (kernel_raw_descriptor() < 0)
+        return 0;
+    const struct agent_request who = kernel_raw_request();
+    if (kernel_ask(p, &who, -1, &hello, NULL, error))
+        return -1;
+    p->root = kernel_raw_root();
+    return 0;
 }
 
 static int socket_pair(int ends[2], struct tool_error *error)
@@ -79,8 +89,11 @@ int kernel_start(struct kernel *k, struct tool_error *error)
         return -1;
     fflush(NULL);
     pid_t pid = fork();
-    if (pid == 0)
-        agent_main(ends[1], k->object, TRACE_OBJECTS);
+    if (pid == 0) {
+        int keep[TRACE_OBJECTS + 1] = {kernel_raw_descriptor()};
+        memcpy(keep + 1, k->object, sizeof(k->object));
+        agent_main(ends[1], keep, TRACE_OBJECTS + 1);
+    }
     close(ends[1]);
     k->process[0].socket = ends[0];
     if (pid < 0)

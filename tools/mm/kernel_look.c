@@ -7,6 +7,8 @@
  */
 #include "mm/kernel.h"
 
+#include "mm/kernel_raw.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -34,6 +36,8 @@ void kernel_look_open(struct kernel *k)
     k->world.channels = WORLD_ENTRIES | WORLD_RSS;
     if (k->page_count >= 0 && k->page_flags >= 0)
         k->world.channels |= WORLD_FRAMES;
+    if (kernel_raw_open())
+        k->world.channels |= WORLD_RAW;
 }
 
 int kernel_look_rss(const struct kernel_process *p, int64_t rss[4], struct tool_error *error)
@@ -114,6 +118,14 @@ bool kernel_is_wp(struct kernel_process *p, unsigned page)
     return !read_words(p, page, 1, &word) && (word & MAP_UFFD_WP) && (word & MAP_PRESENT);
 }
 
+/* What hardware does at its own time, and where a page is, are left out. */
+static void look_at_raw(uint64_t raw, struct world_page *page)
+{
+    page->raw = fastmm_pte_none(raw) ? 0 : raw;
+    if (fastmm_pte_present(raw))
+        page->raw &= WORLD_RAW_MASK;
+}
+
 static int look_at_process(struct kernel *k, struct kernel_process *p, struct world_space *space,
                            struct tool_error *error)
 {
@@ -121,6 +133,12 @@ static int look_at_process(struct kernel *k, struct kernel_process *p, struct wo
         return tool_fail(error, "kernel: pagemap of %d: %s", p->pid, strerror(errno));
     for (unsigned i = 0; i < k->world.count; i++)
         look_at_page(k, k->words[i], &space->page[i]);
+    if (k->world.channels & WORLD_RAW) {
+        if (!kernel_raw_read(p->root, kernel_address(k->world.first), k->world.count, k->raw))
+            return tool_fail(error, "kernel: reading the page tables of %d failed", p->pid);
+        for (unsigned i = 0; i < k->world.count; i++)
+            look_at_raw(k->raw[i], &space->page[i]);
+    }
     if (kernel_look_rss(p, space->rss, error))
         return -1;
     for (int i = 0; i < 4; i++)
