@@ -164,7 +164,6 @@ static void join(struct ref *r, int mm, int lower, int upper)
             s[i].group = a.group;
             s[i].anon = a.anon ? a.anon : b.anon;
             s[i].flags |= a.flags | b.flags;
-            s[i].changed = true;
         }
 }
 

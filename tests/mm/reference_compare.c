@@ -98,6 +98,19 @@ static void compare_rss(const struct ref *r, const struct ref_mm *m, const struc
         EQUAL(theirs[i], mine[i]);
 }
 
+/* Slots of one group, and only those, lie in one mapping of the library. */
+static void compare_mapping(const struct ref *r, const struct fastmm_mm *mm, int m, int i)
+{
+    const struct ref_slot *s = r->mm[m].slot;
+    const struct fastmm_vma *vma = fastmm_mm_find(mm, ref_address(r, i));
+    EQUAL(vma != NULL, s[i].mapped);
+    if (!vma)
+        return;
+    bool begins = i % REF_REGION_PAGES == 0 || !s[i - 1].mapped || s[i - 1].group != s[i].group;
+    if ((vma->start == ref_address(r, i)) != begins)
+        ck_abort_msg("mm %d, slot %d: a mapping begins in one world only", m, i);
+}
+
 void ref_compare(struct ref *r, struct fastmm_machine *machine, struct fastmm_mm *const *mms)
 {
     uint64_t used = 0;
@@ -109,6 +122,7 @@ void ref_compare(struct ref *r, struct fastmm_machine *machine, struct fastmm_mm
             uint64_t addr = ref_address(r, i);
             EQUAL(fastmm_mm_lookup(mms[m], addr, &raw), 0);
             compare_slot(r, &r->mm[m].slot[i], addr, raw);
+            compare_mapping(r, mms[m], m, i);
         }
         compare_rss(r, &r->mm[m], mms[m]);
     }
