@@ -8,10 +8,11 @@
  * function with a target attribute wouldn't be inlined here. The assembly keeps to registers 16-31
  * and mask registers, which need no clean-up for the SSE code around it.
  *
- * Sizes 16 to 64 take four overlapping vectors without a branch on the size: at unpredictable sizes
- * one mispredicted branch costs more than the two stores that may be superfluous. All loads come
- * before the first store, so the same body serves move. No masked stores: see
- * fastmm_copy_masked().
+ * Sizes 8 to 64 run without a branch on the size: two words at the ends and four overlapping
+ * vectors. At unpredictable sizes one mispredicted branch costs more than all the stores that are
+ * superfluous. Vectors can't be had of less than 16 bytes, so below that they go from a block of
+ * zeros to a block on the stack. All loads come before the first store, so the same body serves
+ * move. No masked stores: see fastmm_copy_masked().
  */
 #ifndef FASTMM_COPY_INLINE_H
 #define FASTMM_COPY_INLINE_H
@@ -78,14 +79,9 @@ struct fastmm_copy_u32 {
 /* The distance of the middle vectors from the ends, for 16 <= n <= 64. */
 #define FASTMM_COPY_INNER(n) (((n) >> 1) & 0x30)
 
-FASTMM_INLINE void fastmm_copy_upto15(unsigned char *dst, const unsigned char *src, size_t n)
+FASTMM_INLINE void fastmm_copy_upto7(unsigned char *dst, const unsigned char *src, size_t n)
 {
-    if (n >= 8) {
-        struct fastmm_copy_u64 a = FASTMM_COPY_LOAD(struct fastmm_copy_u64, src);
-        struct fastmm_copy_u64 b = FASTMM_COPY_LOAD(struct fastmm_copy_u64, src + n - 8);
-        FASTMM_COPY_STORE(struct fastmm_copy_u64, dst, a);
-        FASTMM_COPY_STORE(struct fastmm_copy_u64, dst + n - 8, b);
-    } else if (n >= 4) {
+    if (n >= 4) {
         struct fastmm_copy_u32 a = FASTMM_COPY_LOAD(struct fastmm_copy_u32, src);
         struct fastmm_copy_u32 b = FASTMM_COPY_LOAD(struct fastmm_copy_u32, src + n - 4);
         FASTMM_COPY_STORE(struct fastmm_copy_u32, dst, a);
@@ -98,24 +94,52 @@ FASTMM_INLINE void fastmm_copy_upto15(unsigned char *dst, const unsigned char *s
     }
 }
 
-/* Copy or move of n <= 64 bytes. */
+/* Stand-ins for a source and a destination that are too short for a vector. */
+struct fastmm_copy_spare {
+    fastmm_copy_v16 before, after;
+};
+
+/*
+ * Copy or move of n <= 64 bytes. Addresses are numbers here, as below 16 bytes the last vector
+ * starts before the first. They are chosen by conditional moves, which compilers don't make of the
+ * plain expression. The words go first: whoever loads more than a word soon finds a vector.
+ */
 FASTMM_INLINE void fastmm_copy_upto64(void *dst, const void *src, size_t n)
 {
+    static const struct fastmm_copy_spare zeros = {{0, 0}, {0, 0}};
+    struct fastmm_copy_spare spare;
     unsigned char *d = (unsigned char *)dst;
     const unsigned char *s = (const unsigned char *)src;
-    if (n < 16) {
-        fastmm_copy_upto15(d, s, n);
+    if (n < 8) {
+        fastmm_copy_upto7(d, s, n);
         return;
     }
-    size_t inner = FASTMM_COPY_INNER(n), last = n - 16;
-    fastmm_copy_v16 a = FASTMM_COPY_LOAD(fastmm_copy_v16, s);
-    fastmm_copy_v16 b = FASTMM_COPY_LOAD(fastmm_copy_v16, s + inner);
-    fastmm_copy_v16 c = FASTMM_COPY_LOAD(fastmm_copy_v16, s + last - inner);
-    fastmm_copy_v16 e = FASTMM_COPY_LOAD(fastmm_copy_v16, s + last);
-    FASTMM_COPY_STORE(fastmm_copy_v16, d, a);
-    FASTMM_COPY_STORE(fastmm_copy_v16, d + inner, b);
-    FASTMM_COPY_STORE(fastmm_copy_v16, d + last - inner, c);
-    FASTMM_COPY_STORE(fastmm_copy_v16, d + last, e);
+    uintptr_t to = (uintptr_t)d, from = (uintptr_t)s;
+#ifdef __x86_64__
+    __asm__("cmp $16, %2\n\t"
+            "cmovb %3, %0\n\t"
+            "cmovb %4, %1"
+            : "+r"(to), "+r"(from)
+            : "r"(n), "r"(&spare.after), "r"(&zeros.after)
+            : "cc");
+#else
+    to = n < 16 ? (uintptr_t)&spare.after : to;
+    from = n < 16 ? (uintptr_t)&zeros.after : from;
+#endif
+    size_t second = FASTMM_COPY_INNER(n), last = n - 16, third = last - second;
+    struct fastmm_copy_u64 first_word = FASTMM_COPY_LOAD(struct fastmm_copy_u64, s);
+    struct fastmm_copy_u64 last_word = FASTMM_COPY_LOAD(struct fastmm_copy_u64, s + n - 8);
+    fastmm_copy_v16 a = FASTMM_COPY_LOAD(fastmm_copy_v16, from);
+    fastmm_copy_v16 b = FASTMM_COPY_LOAD(fastmm_copy_v16, from + second);
+    fastmm_copy_v16 c = FASTMM_COPY_LOAD(fastmm_copy_v16, from + third);
+    fastmm_copy_v16 e = FASTMM_COPY_LOAD(fastmm_copy_v16, from + last);
+    FASTMM_COPY_STORE(struct fastmm_copy_u64, d, first_word);
+    FASTMM_COPY_STORE(struct fastmm_copy_u64, d + n - 8, last_word);
+    FASTMM_COPY_STORE(fastmm_copy_v16, to, a);
+    FASTMM_COPY_STORE(fastmm_copy_v16, to + second, b);
+    FASTMM_COPY_STORE(fastmm_copy_v16, to + third, c);
+    FASTMM_COPY_STORE(fastmm_copy_v16, to + last, e);
+    __asm__ volatile("" : : "m"(spare)); /* its life ends after those stores */
 }
 
 /* Fill of n <= 64 bytes with the low byte of value. */

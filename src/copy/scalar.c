@@ -27,8 +27,8 @@ static void backward(unsigned char *dst, const unsigned char *src, size_t n)
 
 static void *move(void *dst, const void *src, size_t n)
 {
-    if (n < 16)
-        fastmm_copy_upto15((unsigned char *)dst, (const unsigned char *)src, n);
+    if (n < 8)
+        fastmm_copy_upto7((unsigned char *)dst, (const unsigned char *)src, n);
     else if (fastmm_copy_backward(dst, src, n))
         backward((unsigned char *)dst, (const unsigned char *)src, n);
     else
