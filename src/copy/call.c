@@ -5,6 +5,7 @@
  */
 #include "copy/plan.h"
 #include "copy/select.h"
+#include "copy/straight.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -37,21 +38,33 @@ static __attribute__((noinline)) void *fill_routed(void *dst, int value, size_t 
 
 void *fastmm_copy_large(void *dst, const void *src, size_t n)
 {
-    if (FASTMM_LIKELY(n < READ(fastmm_copy_fast.copy_plain_end)))
+    if (FASTMM_LIKELY(n - FASTMM_STRAIGHT_MIN < READ(fastmm_copy_fast.copy_straight))) {
+        fastmm_copy_straight(dst, src, n);
+        return dst;
+    }
+    if (n < READ(fastmm_copy_fast.copy_plain_end))
         return READ(fastmm_copy_fast.vector.copy)(dst, src, n);
     return copy_routed(dst, src, n);
 }
 
 void *fastmm_move_large(void *dst, const void *src, size_t n)
 {
-    if (FASTMM_LIKELY(n < READ(fastmm_copy_fast.copy_plain_end)))
+    if (FASTMM_LIKELY(n - FASTMM_STRAIGHT_MIN < READ(fastmm_copy_fast.copy_straight))) {
+        fastmm_copy_straight(dst, src, n);
+        return dst;
+    }
+    if (n < READ(fastmm_copy_fast.copy_plain_end))
         return READ(fastmm_copy_fast.vector.move)(dst, src, n);
     return move_routed(dst, src, n);
 }
 
 void *fastmm_fill_large(void *dst, int value, size_t n)
 {
-    if (FASTMM_LIKELY(n < READ(fastmm_copy_fast.fill_plain_end)))
+    if (FASTMM_LIKELY(n - FASTMM_STRAIGHT_MIN < READ(fastmm_copy_fast.fill_straight))) {
+        fastmm_fill_straight(dst, value, n);
+        return dst;
+    }
+    if (n < READ(fastmm_copy_fast.fill_plain_end))
         return READ(fastmm_copy_fast.vector.fill)(dst, value, n);
     return fill_routed(dst, value, n);
 }

@@ -12,6 +12,8 @@
  */
 #include "copy/select.h"
 
+#include "copy/straight.h"
+
 #include <stddef.h>
 
 struct fastmm_copy_fast fastmm_copy_fast;
@@ -23,6 +25,7 @@ static const struct fastmm_copy_choice *in_force; /* NULL: nobody has asked yet 
 
 typedef uint64_t word __attribute__((may_alias));
 
+_Static_assert(FASTMM_COPY_REP_FLOOR >= FASTMM_STRAIGHT_MIN, "no threshold is below those sizes");
 _Static_assert(sizeof(struct fastmm_copy_choice) % sizeof(word) == 0, "copied word by word");
 
 /* Both may be read or written by others meanwhile. */
@@ -43,6 +46,14 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* How many sizes from FASTMM_STRAIGHT_MIN on are below `plain_end` and done by straight.h. */
+static uint64_t straight(const struct fastmm_copy_plan *plan, uint64_t plain_end)
+{
+    if (!FASTMM_COPY_EVEX || plan->inline_level != FASTMM_COPY_LEVEL_EVEX)
+        return 0;
+    return smaller(plain_end, FASTMM_STRAIGHT_MAX + 1) - FASTMM_STRAIGHT_MIN;
+}
+
 static int choose(const struct fastmm_copy_settings *settings, struct fastmm_copy_choice *choice,
                   const char **reason)
 {
@@ -53,6 +64,8 @@ static int choose(const struct fastmm_copy_settings *settings, struct fastmm_cop
     choice->fast.vector = *fastmm_copy_impl_ops(plan->vector);
     choice->fast.copy_plain_end = smaller(plan->copy.rep_min.bytes, plan->copy.stream_min.bytes);
     choice->fast.fill_plain_end = smaller(plan->fill.rep_min.bytes, plan->fill.stream_min.bytes);
+    choice->fast.copy_straight = straight(plan, choice->fast.copy_plain_end);
+    choice->fast.fill_straight = straight(plan, choice->fast.fill_plain_end);
     return 0;
 }
 

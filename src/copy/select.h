@@ -7,8 +7,11 @@
 
 /*
  * What a call needs. Below `*_plain_end` bytes the route is `vector` whatever the addresses are.
+ * For the first `*_straight` sizes from FASTMM_STRAIGHT_MIN on, that is done by straight.h.
  */
 struct fastmm_copy_fast {
+    uint64_t copy_straight;
+    uint64_t fill_straight;
     uint64_t copy_plain_end;
     uint64_t fill_plain_end;
     struct fastmm_copy_ops vector;
@@ -21,7 +24,7 @@ struct fastmm_copy_choice {
 
 /*
  * A copy of what is in force, at a fixed address to spare each call two loads. Until the CPU has
- * been looked at, nothing is below its ends, so that every call beyond the inline sizes comes to
+ * been looked at, no size is below its ends, so that every call beyond the inline sizes comes to
  * ask. Read each field atomically.
  */
 extern struct fastmm_copy_fast fastmm_copy_fast __attribute__((visibility("hidden")));
