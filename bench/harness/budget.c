@@ -4,7 +4,7 @@
 struct budget_blocks budget_blocks(double ours, double rival, double target, double limit)
 {
     double block = 2 * (ours + rival);
-    double wanted = block > 0 ? target / block : BUDGET_MAX_BLOCKS;
+    double wanted = block > 0 ? target / block : (double)BUDGET_MAX_BLOCKS;
     struct budget_blocks plan = {.blocks = BUDGET_MIN_BLOCKS, .least = BUDGET_MIN_BLOCKS * block};
     if (wanted > BUDGET_MAX_BLOCKS)
         plan.blocks = BUDGET_MAX_BLOCKS;
