@@ -48,15 +48,18 @@ function attribute(line, key) {
         failures[failed] = name
         count = 0
     }
-    for (i = 0; i < count; i++)
-        skips[++skip_lines] = name ": " reasons[i]
+    for (i = 0; i < count; i++) {
+        skip = name ": " reasons[i]
+        if (!times[skip]++)
+            skips[++skip_lines] = skip
+    }
 }
 
 END {
     if (skip_lines)
         print "skipped here, with the reason:"
     for (i = 1; i <= skip_lines; i++)
-        print "  " skips[i]
+        print "  " skips[i] (times[skips[i]] > 1 ? " (" times[skips[i]] " times)" : "")
     if (failed)
         print "failed:"
     for (i = 1; i <= failed; i++)

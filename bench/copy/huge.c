@@ -4,48 +4,10 @@
 
 #include "copy/setup.h"
 
-#include <fastmm/copy.h>
-
-#include <string.h>
-
-#define HUGE_PAGE ((size_t)2 << 20)
-#define PAGE      4096
-#define HOT       ((size_t)1234 * 1024) /* where in the huge page the fault was */
+#define HUGE_PAGE ((int64_t)2 << 20)
 
 static const int64_t huge[] = {32 << 20, 128 << 20};
 static const int64_t cold[] = {64 << 10, 256 << 10, 1 << 20, 4 << 20};
-
-/* The faulting thread goes on to use the page that it faulted on. */
-static void use(unsigned char *page)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < PAGE; i += sizeof(sum)) {
-        uint64_t word;
-        memcpy(&word, page + i, sizeof(word));
-        sum += word;
-    }
-    memset(page, (int)bench_opaque(sum), 64);
-}
-
-static void clear_huge_ours(struct bench *b, uint64_t iterations)
-{
-    struct copy_data *data = b->data;
-    for (uint64_t i = 0; i < iterations; i++) {
-        size_t at = copy_next(data);
-        fastmm_clear_huge(data->dst + at, HUGE_PAGE, HOT);
-        use(data->dst + at + HOT);
-    }
-}
-
-static void clear_huge_libc(struct bench *b, uint64_t iterations)
-{
-    struct copy_data *data = b->data;
-    for (uint64_t i = 0; i < iterations; i++) {
-        size_t at = copy_next(data);
-        memset(data->dst + at, 0, bench_opaque(HUGE_PAGE));
-        use(data->dst + at + HOT);
-    }
-}
 
 static void add(const char *name, const struct copy_rival *who, int64_t size, copy_loop *loop,
                 int (*setup)(struct bench *))
@@ -68,6 +30,6 @@ void copy_add_huge(void)
             copy_setup_cold);
         add("copy/stream", &copy_libc, cold[i], copy_libc.copy_cold, copy_setup_cold);
     }
-    add("copy/clear_hot", &copy_fastmm, (int64_t)HUGE_PAGE, clear_huge_ours, copy_setup_cold);
-    add("copy/clear_hot", &copy_libc, (int64_t)HUGE_PAGE, clear_huge_libc, copy_setup_cold);
+    add("copy/clear_hot", &copy_fastmm, HUGE_PAGE, copy_fastmm.clear_hot, copy_setup_cold);
+    add("copy/clear_hot", &copy_libc, HUGE_PAGE, copy_libc.clear_hot, copy_setup_cold);
 }

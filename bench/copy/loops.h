@@ -6,6 +6,7 @@
  *   RIVAL_NAME       its name in case names
  *   RIVAL_NEEDS      the CPU features that it is built for, if any
  *   COPY(d, s, n)    or CLEAR(d, n), or both
+ *   CLEAR_HOT(d, n, hot)   with CLEAR, a clear whose caller goes on with the page at `hot`
  *
  * and nothing else, so that every implementation is timed by the same code, inlined where it can
  * be, in a file of its own. Sizes are opaque to the compiler.
@@ -85,6 +86,28 @@ static void clear_list(struct bench *b, uint64_t iterations)
 }
 #endif
 
+#ifdef CLEAR_HOT
+/* The faulting thread goes on to use the page that it faulted on. */
+static void use(unsigned char *page)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < 4096; i += sizeof(sum))
+        sum += *(const volatile uint64_t *)(const void *)(page + i);
+    for (size_t i = 0; i < 64; i += sizeof(sum))
+        *(volatile uint64_t *)(void *)(page + i) = sum;
+}
+
+static void clear_hot(struct bench *b, uint64_t iterations)
+{
+    struct copy_data *data = (struct copy_data *)b->data;
+    for (uint64_t i = 0; i < iterations; i++) {
+        size_t at = copy_next(data);
+        CLEAR_HOT(data->dst + at, bench_opaque(data->size), COPY_HOT);
+        use(data->dst + at + COPY_HOT);
+    }
+}
+#endif
+
 const struct copy_rival RIVAL = {
     .name = RIVAL_NAME,
 #ifdef RIVAL_NEEDS
@@ -99,5 +122,8 @@ const struct copy_rival RIVAL = {
 #ifdef CLEAR
     .clear_fixed = clear_fixed,
     .clear_list = clear_list,
+#endif
+#ifdef CLEAR_HOT
+    .clear_hot = clear_hot,
 #endif
 };

@@ -28,6 +28,9 @@ struct copy_data {
     size_t map_bytes;
 };
 
+/* Where in a cleared block the page lies that its user goes on with. */
+#define COPY_HOT ((size_t)1234 * 1024)
+
 /* The offset of the next block of a cold loop. */
 static inline size_t copy_next(struct copy_data *data)
 {
@@ -42,7 +45,7 @@ struct copy_rival {
     const char *name;
     uint64_t needs; /* bits 1 << enum fastmm_cpu_feature that it was built for */
     copy_loop *copy_fixed, *copy_list, *copy_cold, *copy_reload;
-    copy_loop *clear_fixed, *clear_list;
+    copy_loop *clear_fixed, *clear_list, *clear_hot;
 };
 
 extern const struct copy_rival copy_fastmm, copy_fastmm_call, copy_fastmm_masked,
