@@ -22,6 +22,11 @@ static const size_t sizes[] = {65537, ((size_t)1 << 31) + 5, ((size_t)1 << 32) +
  */
 static unsigned char *map_range(size_t bytes, size_t *mapped)
 {
+#ifdef __SANITIZE_THREAD__
+    /* One thread, and sixteen bytes of shadow for each eight of the range. */
+    if (bytes > 64 * WINDOW)
+        test_skip("TSan would keep a shadow of %zu bytes", 2 * bytes);
+#endif
     int file = memfd_create("copy", MFD_CLOEXEC);
     if (file < 0 || ftruncate(file, 3 * (off_t)WINDOW) != 0)
         test_skip("no memfd of %zu bytes", 3 * WINDOW);
