@@ -16,7 +16,7 @@
 
 /* TSan's runtime would be stepped through as well, hundreds of instructions for each of ours. */
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
-#define CAN_STEP 1
+#    define CAN_STEP 1
 #endif
 
 #ifdef CAN_STEP
