@@ -16,12 +16,12 @@ static struct lane *lane_of(struct arena *a, unsigned number)
     return &a->lanes[number - 1];
 }
 
-/* Per-CPU statistics begin to pay. Without memory for them the groups stay as they are, and right.
- */
+/* Per-CPU statistics begin to pay. The footprint changes too seldom for them. */
 static void begin_sharing(struct arena *a)
 {
     __atomic_store_n(&a->lanes_seen, LANES_MANY, __ATOMIC_RELAXED);
-    fastmm_counter_group_percpu(&a->statistics.traffic.group);
+    count_per_cpu(&a->statistics.traffic.group);
+    charge_per_cpu(&a->statistics.limit);
 }
 
 static unsigned own_lane(struct arena *a)
@@ -163,13 +163,13 @@ static struct block alloc_block(struct arena *a, size_t size)
 {
     struct block b = {.memory = NULL};
     size_t bytes = rounded(size);
-    if (bytes == 0 || !charge(&a->statistics, bytes)) {
+    if (bytes == 0 || !charge(&a->statistics.limit, (int64_t)bytes)) {
         errno = ENOMEM;
         return b;
     }
     b = bytes <= CLASS_MAX_BYTES ? alloc_small(a, class_of(bytes)) : alloc_large(a, bytes);
     if (!b.memory) {
-        uncharge(&a->statistics, bytes);
+        uncharge(&a->statistics.limit, (int64_t)bytes);
         errno = ENOMEM;
         return b;
     }
@@ -325,7 +325,7 @@ void arena_free(struct arena *a, void *block)
     pthread_mutex_unlock(f.lock);
     if (f.bytes > CLASS_MAX_BYTES)
         arena_give_spans(a, f.span);
-    uncharge(&a->statistics, f.bytes);
+    uncharge(&a->statistics.limit, (int64_t)f.bytes);
     count(&a->statistics.traffic.group, FREES, 1);
 }
 
