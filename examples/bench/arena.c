@@ -1,45 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What statistics and a limit cost an allocator: the arena with counter groups and a quota, with
- * plain atomics instead, and with neither, at the same work. Each thread keeps a ring of blocks of
- * 16 to 512 bytes and replaces them one by one: an item is one allocation and one free, with four
- * counts.
- *
- * Single-threaded figures need a process that makes no thread: filter out "threads:".
+ * The arena. Each thread keeps a ring of blocks of 16 to 512 bytes and replaces them one by one: an
+ * item is one allocation and one free, with two counts, a charge and its return.
  */
+#include "arena/arena.h"
+
 #include <stdlib.h>
 
-#include "arena.h"
-#include "harness/bench.h"
+#include "cases.h"
 
-enum { RING = 64, SIZES = 1024, THREADS_MAX = 8 };
+enum { RING = 64, SIZES = 1024 };
 
 struct arena_kind {
     int (*create)(size_t limit, struct arena **out);
     void (*destroy)(struct arena *a);
     void *(*alloc)(struct arena *a, size_t size);
     void (*free)(struct arena *a, void *block);
+    void (*look)(struct arena *a, struct arena_stats *out); /* as counted, or in the tables */
 };
 
-#define ARENA(kind)                                            \
-    int kind##_arena_create(size_t limit, struct arena **out); \
-    void kind##_arena_destroy(struct arena *a);                \
-    void *kind##_arena_alloc(struct arena *a, size_t size);    \
-    void kind##_arena_free(struct arena *a, void *block);      \
-    static const struct arena_kind kind = {                    \
-        kind##_arena_create,                                   \
-        kind##_arena_destroy,                                  \
-        kind##_arena_alloc,                                    \
-        kind##_arena_free,                                     \
+#define ARENA(way, looking)                                               \
+    int way##_arena_create(size_t limit, struct arena **out);             \
+    void way##_arena_destroy(struct arena *a);                            \
+    void *way##_arena_alloc(struct arena *a, size_t size);                \
+    void way##_arena_free(struct arena *a, void *block);                  \
+    void way##_arena_##looking(struct arena *a, struct arena_stats *out); \
+    static const struct arena_kind way = {                                \
+        way##_arena_create, way##_arena_destroy,   way##_arena_alloc,     \
+        way##_arena_free,   way##_arena_##looking,                        \
     };
 
-ARENA(fastmm)
-ARENA(atomic)
-ARENA(none)
+ARENA(fastmm, get_stats)
+ARENA(atomic, get_stats)
+ARENA(none, audit)
 
 struct state {
     struct arena *arena;
-    uint16_t sizes[SIZES];
+    uint32_t sizes[SIZES];
     void *rings[THREADS_MAX][RING];
 };
 
@@ -51,11 +48,7 @@ static int setup(struct bench *b)
         free(s);
         return bench_skip(b, "no memory for an arena");
     }
-    uint32_t x = 12345;
-    for (unsigned i = 0; i < SIZES; i++) {
-        x = x * 1664525 + 1013904223;
-        s->sizes[i] = (uint16_t)(16 + (x >> 16) % 497);
-    }
+    fill_sizes(s->sizes, SIZES, 16, 512);
     b->data = s;
     return 0;
 }
@@ -73,6 +66,19 @@ static void loop(struct bench *b, uint64_t iterations)
     }
 }
 
+/* What was counted, which without statistics is read from the tables. */
+static uint64_t digest(struct bench *b)
+{
+    const struct arena_kind *kind = b->spec->config;
+    struct state *s = b->data;
+    struct arena_stats seen;
+    loop(b, 5000);
+    kind->look(s->arena, &seen);
+    int64_t figures[] = {seen.mapped, seen.committed, seen.live_bytes,
+                         seen.allocations - seen.frees};
+    return bench_digest(0, figures, sizeof(figures));
+}
+
 static void teardown(struct bench *b)
 {
     const struct arena_kind *kind = b->spec->config;
@@ -83,22 +89,20 @@ static void teardown(struct bench *b)
 
 static void add(const char *name, const struct arena_kind *kind, unsigned threads)
 {
-    struct bench_case spec = {
-        .threads = threads, .config = kind, .setup = setup, .loop = loop, .teardown = teardown};
+    struct bench_case spec = {.threads = threads,
+                              .config = kind,
+                              .setup = setup,
+                              .loop = loop,
+                              .digest = digest,
+                              .teardown = teardown};
     bench_add(&spec, "embed/arena/%s", name);
 }
 
-static void add_cases(void)
+void add_cases_of_arena(void)
 {
-    static const unsigned threads[] = {1, 2};
-    for (unsigned i = 0; i < sizeof(threads) / sizeof(threads[0]); i++) {
-        add("fastmm", &fastmm, threads[i]);
-        add("atomic", &atomic, threads[i]);
-        add("none", &none, threads[i]);
+    for (unsigned threads = 1; threads <= THREADS_MAX; threads++) {
+        add("fastmm", &fastmm, threads);
+        add("atomic", &atomic, threads);
+        add("none", &none, threads);
     }
-}
-
-int main(int argc, char **argv)
-{
-    return bench_main(argc, argv, "embed", add_cases);
 }

@@ -31,19 +31,19 @@ struct hooks_state hooks_state = {
     .limit = FASTMM_QUOTA_INIT(INT64_MAX, 1),
 };
 
-static void count(enum hooks_figure figure, int64_t bytes)
+static void add(enum hooks_figure figure, int64_t bytes)
 {
-    fastmm_counter_group_add(&hooks_state.figures.group, figure, bytes);
+    count(&hooks_state.figures.group, figure, bytes);
 }
 
-static bool charge(size_t bytes)
+static bool admit(size_t bytes)
 {
-    return bytes <= INT64_MAX && fastmm_quota_add(&hooks_state.limit, (int64_t)bytes);
+    return bytes <= INT64_MAX && charge(&hooks_state.limit, (int64_t)bytes);
 }
 
-static void uncharge(size_t bytes)
+static void dismiss(size_t bytes)
 {
-    fastmm_quota_return(&hooks_state.limit, (int64_t)bytes);
+    uncharge(&hooks_state.limit, (int64_t)bytes);
 }
 
 static bool is_ours(const void *p)
@@ -68,8 +68,8 @@ static void *map(void *at, size_t bytes)
         madvise(p, bytes, MADV_DONTDUMP);
     book_mark(BOOK_MAPPED, p, bytes);
     book_mark(BOOK_COMMITTED, p, bytes);
-    count(MAPPED, (int64_t)bytes);
-    count(COMMITTED, (int64_t)bytes);
+    add(MAPPED, (int64_t)bytes);
+    add(COMMITTED, (int64_t)bytes);
     return p;
 }
 
@@ -83,8 +83,8 @@ static bool unmap(void *p, size_t bytes)
         book_mark(BOOK_COMMITTED, p, bytes);
         return false;
     }
-    count(MAPPED, -(int64_t)bytes);
-    count(COMMITTED, -(int64_t)bytes);
+    add(MAPPED, -(int64_t)bytes);
+    add(COMMITTED, -(int64_t)bytes);
     return true;
 }
 
@@ -110,11 +110,11 @@ static void *hook_alloc(extent_hooks_t *h, void *at, size_t size, size_t alignme
 {
     (void)h;
     (void)arena;
-    if (!charge(size))
+    if (!admit(size))
         return NULL;
     void *p = at ? map(at, size) : map_aligned(size, alignment);
     if (!p) {
-        uncharge(size);
+        dismiss(size);
         return NULL;
     }
     *zero = true;
@@ -141,14 +141,14 @@ static bool hook_commit(extent_hooks_t *h, void *p, size_t size, size_t offset, 
     if (!is_ours(p))
         return hooks_state.own->commit(hooks_state.own, p, size, offset, length, arena);
     char *at = (char *)p + offset;
-    if (!charge(length))
+    if (!admit(length))
         return true;
     if (mprotect(at, length, PROT_READ | PROT_WRITE) != 0) {
-        uncharge(length);
+        dismiss(length);
         return true;
     }
     book_mark(BOOK_COMMITTED, at, length);
-    count(COMMITTED, (int64_t)length);
+    add(COMMITTED, (int64_t)length);
     return false;
 }
 
@@ -161,12 +161,12 @@ static bool hook_decommit(extent_hooks_t *h, void *p, size_t size, size_t offset
     char *at = (char *)p + offset;
     if (length < DECOMMIT_MIN || madvise(at, length, MADV_DONTNEED) != 0)
         return true;
-    count(PURGED, (int64_t)length);
+    add(PURGED, (int64_t)length);
     if (mprotect(at, length, PROT_NONE) != 0)
         return true;
     book_unmark(BOOK_COMMITTED, at, length);
-    count(COMMITTED, -(int64_t)length);
-    uncharge(length);
+    add(COMMITTED, -(int64_t)length);
+    dismiss(length);
     return false;
 }
 
@@ -180,12 +180,12 @@ static bool hook_purge_forced(extent_hooks_t *h, void *p, size_t size, size_t of
     if (length <= CLEAR_MAX) {
         for (size_t i = 0; i < length; i += FASTMM_COPY_PAGE)
             fastmm_page_clear(at + i);
-        count(CLEARED, (int64_t)length);
+        add(CLEARED, (int64_t)length);
         return false;
     }
     if (madvise(at, length, MADV_DONTNEED) != 0)
         return true;
-    count(PURGED, (int64_t)length);
+    add(PURGED, (int64_t)length);
     return false;
 }
 
@@ -215,7 +215,7 @@ static void hook_destroy(extent_hooks_t *h, void *p, size_t size, bool committed
     if (!is_ours(p))
         hooks_state.own->destroy(hooks_state.own, p, size, committed, arena);
     else if ((committed || !hook_commit(h, p, size, 0, size, arena)) && unmap(p, size))
-        uncharge(size);
+        dismiss(size);
 }
 
 extent_hooks_t hooks = {

@@ -2,8 +2,8 @@
 #ifndef HOOKS_H
 #define HOOKS_H
 
-#include <fastmm/counter.h>
-#include <fastmm/quota.h>
+#include "../counting.h"
+
 #include <jemalloc/jemalloc.h>
 
 enum hooks_figure {

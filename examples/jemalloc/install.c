@@ -49,6 +49,10 @@ static void set_limit(void)
     const char *text = getenv("FASTMM_JEMALLOC_LIMIT");
     if (!text)
         return;
+    if (!COUNTING) {
+        fprintf(stderr, "fastmm-jemalloc: FASTMM_JEMALLOC_LIMIT: this build keeps no limit\n");
+        return;
+    }
     char *end;
     long long limit = strtoll(text, &end, 10);
     if (*text == '\0' || *end != '\0' || fastmm_quota_set_limit(&hooks_state.limit, limit) != 0)
@@ -71,7 +75,7 @@ __attribute__((constructor)) static void install(void)
         return;
     }
     hooks_state.own = own;
-    fastmm_counter_group_percpu(&hooks_state.figures.group);
+    count_per_cpu(&hooks_state.figures.group);
     unsigned arenas = number("arenas.narenas"), hooked = 0;
     for (unsigned i = 0; i < arenas; i++)
         hooked += hook_arena(i) == 0;

@@ -81,12 +81,8 @@ static void compare(int fd, const struct view *counted, const struct view *other
         same ? "the same" : "DIFFERENT");
 }
 
-void hooks_report(void)
+static void report(int fd)
 {
-    const char *path = getenv("FASTMM_JEMALLOC_REPORT");
-    int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644) : STDERR_FILENO;
-    if (fd < 0)
-        return;
     int64_t figures[FIGURES];
     fastmm_counter_group_sums(&hooks_state.figures.group, figures);
     struct view counted = {"counted", figures[MAPPED], figures[COMMITTED]};
@@ -103,6 +99,18 @@ void hooks_report(void)
     compare(fd, &counted, &marks);
     if (hooks_state.marking && read_kernel(&kernel) == 0)
         compare(fd, &counted, &kernel);
+}
+
+void hooks_report(void)
+{
+    const char *path = getenv("FASTMM_JEMALLOC_REPORT");
+    int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644) : STDERR_FILENO;
+    if (fd < 0)
+        return;
+    if (COUNTING)
+        report(fd);
+    else
+        say(fd, "nothing is counted in this build\n");
     if (path)
         close(fd);
 }

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: MIT
 # Runs programs under the hooks, and fails unless the figures at exit equal the kernel's.
 #
-# usage: run.sh MODE HOOKS CHURN [REQUESTS]
+# usage: run.sh MODE HOOKS CHURN [REQUESTS [ROUNDS [IO_THREADS]]]
 #   churn  a program with threads and forks
 #   limit  the same under a limit that it hits
-#   redis  the distribution's redis-server during its own benchmark, without and with the hooks, on a
-#          free port of the loopback interface, with a fork for a snapshot in between
+#   redis  the distribution's redis-server during its own benchmark, on a free port of the loopback
+#          interface, with a fork for a snapshot in between: without the hooks, and with them without
+#          statistics, with plain atomics and with the library's counters, in turn in each round
 set -eu
-mode=$1 hooks=$2 churn=$3 requests=${4:-20000}
+mode=$1 hooks=$2 churn=$3 requests=${4:-20000} rounds=${5:-1} io_threads=${6:-1}
 [ "${FASTMM_TEST_LONG:-}" != 1 ] || requests=${4:-1000000}
 work=$(mktemp -d)
 server=
@@ -31,9 +32,11 @@ verdict() {
     }
 }
 
-# hooked COMMAND...: in this shell, so that a background server is its child.
+# hooked HOOKS COMMAND...: in this shell, so that a background server is its child.
 hooked() {
-    FASTMM_JEMALLOC_CHECK=1 FASTMM_JEMALLOC_REPORT=$work/report LD_PRELOAD=$hooks exec "$@"
+    preload=$1
+    shift
+    FASTMM_JEMALLOC_CHECK=1 FASTMM_JEMALLOC_REPORT=$work/report LD_PRELOAD=$preload exec "$@"
 }
 
 # figure NAME: from the line of the report that counts.
@@ -43,7 +46,7 @@ figure() {
 
 run_limit() {
     limit=64000000
-    (FASTMM_JEMALLOC_LIMIT=$limit hooked "$churn") >"$work/out"
+    (FASTMM_JEMALLOC_LIMIT=$limit hooked "$hooks" "$churn") >"$work/out"
     cat "$work/out"
     verdict
     if grep -q '^refused 0$' "$work/out" || [ "$(figure committed)" -gt $limit ]; then
@@ -77,6 +80,7 @@ serve() {
     for try in 1 2 3 4 5; do
         port=$((20000 + ($$ * 7 + try * 1931) % 30000))
         ("$@" redis-server --bind 127.0.0.1 --port $port --save '' --dir "$work" --daemonize no \
+            --io-threads "$io_threads" --io-threads-do-reads yes \
             >"$work/log" 2>&1) &
         server=$!
         for _ in $(seq 100); do
@@ -102,7 +106,7 @@ bench() {
     redis-benchmark -h 127.0.0.1 -p "$port" -q -n "$requests" -r 100000 -d 300 -P 8 \
         -t set,get,lpush,lpop,hset,sadd >"$work/bench" 2>&1 || broken "redis-benchmark failed"
     tr '\r' '\n' <"$work/bench" |
-        sed -n "s/^\([A-Z]*\): \([0-9.]*\) requests.*/$name \1 \2 requests a second/p"
+        sed -n "s/^\([A-Z]*\): \([0-9.]*\) requests.*/$name \1 \2/p" | tee -a "$work/results"
     [ "$(grep -c 'requests per second' "$work/bench")" = 6 ] || broken "redis-benchmark did not end"
     ok bgsave
     for _ in $(seq 300); do
@@ -126,15 +130,75 @@ run_redis() {
         echo "SKIP: this redis-server does not use the system's jemalloc"
         exit 77
     }
-    bench without exec
-    bench with hooked
-    verdict
-    [ "$(figure purged)" -gt 0 ] || { echo "redis purged nothing" >&2; exit 1; }
+    ways='without none atomic fastmm'
+    for _ in $(seq "$rounds"); do
+        next=
+        for way in $ways; do
+            bench_way "$way"
+            next="$way $next"
+        done
+        ways=$next
+    done
+    medians "$work/results"
+}
+
+bench_way() {
+    case $1 in
+    without) bench "$1" exec ;;
+    fastmm) bench "$1" hooked "$hooks" ;;
+    *) bench "$1" hooked "${hooks%.so}-$1.so" ;;
+    esac
+    case $1 in
+    atomic | fastmm)
+        verdict
+        [ "$(figure purged)" -gt 0 ] || { echo "redis purged nothing" >&2; exit 1; }
+        ;;
+    esac
+}
+
+# medians FILE: of lines "way command rate", each way's requests a second over all commands, and its
+# commands, as medians of the rounds.
+medians() {
+    sort -k 1,2 -s "$1" | awk -v rounds="$rounds" -v what="$requests of each command, $io_threads I/O thread(s)" '
+        function median(a, n,    i, j, t) {
+            for (i = 2; i <= n; i++)
+                for (j = i; j > 1 && a[j - 1] > a[j]; j--) {
+                    t = a[j]; a[j] = a[j - 1]; a[j - 1] = t
+                }
+            least = a[1]; most = a[n]
+            return n % 2 ? a[(n + 1) / 2] : (a[n / 2] + a[n / 2 + 1]) / 2
+        }
+        {
+            round = ++rounds_of[$1, $2]
+            rate[$1, $2, round] = $3
+            time[$1, round] += 1 / $3
+            if (round == 1)
+                commands[$1] = commands[$1] " " $2
+        }
+        END {
+            print "FIGURE: redis-server, requests a second, " what ", median of " rounds " round(s)"
+            split("without none atomic fastmm", ways, " ")
+            split("without the hooks,hooks without statistics,with plain atomics,with our counters", title, ",")
+            for (w = 1; w <= 4; w++) {
+                way = ways[w]
+                n = split(commands[way], command, " ")
+                for (r = 1; r <= rounds; r++)
+                    one[r] = n / time[way, r]
+                text = sprintf("%d", median(one, rounds))
+                text = text sprintf(" [%d, %d]:", least, most)
+                for (c = 1; c <= n; c++) {
+                    for (r = 1; r <= rounds; r++)
+                        one[r] = rate[way, command[c], r]
+                    text = text sprintf(" %s %d", command[c], median(one, rounds))
+                }
+                print "FIGURE:   " title[w] ": " text
+            }
+        }'
 }
 
 case $mode in
 churn)
-    (hooked "$churn")
+    (hooked "$hooks" "$churn")
     verdict
     ;;
 limit) run_limit ;;
