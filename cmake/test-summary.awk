@@ -2,6 +2,7 @@
 # Reads the file that `ctest --output-junit` wrote: names each skip with its reason, then closes with
 # "N passed, N failed, N skipped", counted in entries of CTest. A program of many cases may skip some
 # and pass as a whole; those cases are named all the same, as the lines "SKIP: reason" of its output.
+# Lines "FIGURE: text" of any output are shown, since a figure that nobody sees was not measured.
 
 function plain(text) {
     gsub(/&lt;/, "<", text)
@@ -33,6 +34,8 @@ function attribute(line, key) {
     sub(/<\/system-out>$/, "", line)
     if (line ~ /^SKIP: /)
         reasons[count++] = plain(substr(line, 7))
+    if (line ~ /^FIGURE: /)
+        figures[++figure_lines] = name ": " plain(substr(line, 9))
 }
 
 # CTest calls "notrun" both what asked to be skipped and what could not be started.
@@ -56,6 +59,10 @@ function attribute(line, key) {
 }
 
 END {
+    if (figure_lines)
+        print "figures:"
+    for (i = 1; i <= figure_lines; i++)
+        print "  " figures[i]
     if (skip_lines)
         print "skipped here, with the reason:"
     for (i = 1; i <= skip_lines; i++)
