@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Each misuse of the arena is named, with the address, and stops the process. */
+/*
+ * Each misuse of the arena is named, with the address, and stops the process; what it counted until
+ * then is still exact.
+ */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +16,26 @@
 #include "test_main.h"
 
 static struct arena *a;
+static struct arena_stats before;
+
+/* All that a child does before what it must not do. */
+static void about_to_misuse(void)
+{
+    arena_get_stats(a, &before);
+}
+
+/* At the end of a child, wherever in the arena it is. */
+static void look_again(int signal)
+{
+    struct arena_stats now;
+    arena_get_stats(a, &now);
+    const char *words =
+        memcmp(&now, &before, sizeof(now)) == 0 ? "figures: exact\n" : "figures: WRONG\n";
+    if (write(STDERR_FILENO, words, strlen(words)) < 0)
+        _exit(1);
+    struct sigaction die = {.sa_handler = SIG_DFL};
+    sigaction(signal, &die, NULL);
+}
 
 /* The last words of a child that does this to p. */
 static void last_words(void (*misuse)(void *p), void *p, char *text, size_t room)
@@ -24,7 +47,7 @@ static void last_words(void (*misuse)(void *p), void *p, char *text, size_t room
     if (child == 0) {
         struct rlimit no_core = {0, 0};
         setrlimit(RLIMIT_CORE, &no_core);
-        signal(SIGABRT, SIG_DFL);
+        signal(SIGABRT, look_again);
         dup2(ends[1], STDERR_FILENO);
         misuse(p);
         _exit(0);
@@ -49,28 +72,33 @@ static void stops(void (*misuse)(void *p), void *p, const char *why)
     snprintf(address, sizeof(address), "0x%016llx", (unsigned long long)(uintptr_t)p);
     ck_assert_msg(strstr(text, why) != NULL, "\"%s\" does not say \"%s\"", text, why);
     ck_assert_msg(strstr(text, address) != NULL, "\"%s\" does not say %s", text, address);
+    ck_assert_msg(strstr(text, "figures: exact") != NULL, "\"%s\": figures changed", text);
 }
 
 static void free_once(void *p)
 {
+    about_to_misuse();
     arena_free(a, p);
 }
 
 static void free_twice(void *p)
 {
     arena_free(a, p);
+    about_to_misuse();
     arena_free(a, p);
 }
 
 static void free_realloc(void *p)
 {
     arena_free(a, p);
+    about_to_misuse();
     arena_realloc(a, p, 10);
 }
 
 static void free_usable(void *p)
 {
     arena_free(a, p);
+    about_to_misuse();
     arena_usable(a, p);
 }
 
@@ -82,6 +110,7 @@ static void free_twice_with_others_between(void *p)
     arena_free(a, p);
     for (unsigned i = 0; i < 1000; i++)
         arena_free(a, others[i]);
+    about_to_misuse();
     arena_free(a, p);
 }
 
