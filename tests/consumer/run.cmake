@@ -72,6 +72,85 @@ function(step_package)
   expect_linked(${here}/consumer-c ${shared})
 endfunction()
 
+# can(<variable> <flag>...): whether compiler and linker make programs by these flags.
+function(can out)
+  file(MAKE_DIRECTORY ${here})
+  file(WRITE ${here}/can.c "int main(void) { return 0; }\n")
+  execute_process(COMMAND ${CC} ${ARGN} ${here}/can.c -o ${here}/can
+    RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
+  set(${out} OFF PARENT_SCOPE)
+  if(result EQUAL 0)
+    set(${out} ON PARENT_SCOPE)
+  endif()
+endfunction()
+
+# lto_flags(<variable>): what makes CMake optimise at link time; empty where it can't be done. Clang's
+# objects need its own linker.
+function(lto_flags out)
+  set(${out} PARENT_SCOPE)
+  foreach(linker "" -fuse-ld=lld)
+    can(works -flto ${linker})
+    if(works)
+      set(${out} -D CMAKE_INTERPROCEDURAL_OPTIMIZATION=ON -D CMAKE_EXE_LINKER_FLAGS=${linker}
+        -D CMAKE_SHARED_LINKER_FLAGS=${linker} PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+  message("SKIP: ${CC} has no linker for link-time optimisation here")
+endfunction()
+
+# A program that is optimised at link time, with the libraries as they are installed.
+function(step_lto)
+  lto_flags(flags)
+  if(flags)
+    build_project(-D CMAKE_PREFIX_PATH=${tree} -D USE=${USE} ${flags})
+  endif()
+endfunction()
+
+# exported_names(<variable> <library>)
+function(exported_names out library)
+  find_program(NM nm REQUIRED)
+  execute_process(COMMAND ${NM} -D --defined-only --format=posix ${library} OUTPUT_VARIABLE names
+    COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX MATCHALL "fastmm_[A-Za-z0-9_]+@@[A-Z0-9_.]+" names "${names}")
+  list(SORT names)
+  set(${out} "${names}" PARENT_SCOPE)
+endfunction()
+
+# The library and the program together; the shared one must export what it exports otherwise.
+function(step_lto_subdirectory)
+  lto_flags(flags)
+  if(NOT flags)
+    return()
+  endif()
+  build_project(-D FASTMM_SOURCE=${SOURCE} -D USE=fastmm::fastmm ${flags})
+  expect_linked(${here}/consumer-c OFF)
+  build_project(-D FASTMM_SOURCE=${SOURCE} -D USE=fastmm::fastmm -D BUILD_SHARED_LIBS=ON ${flags})
+  expect_linked(${here}/consumer-c ON)
+  exported_names(usual ${BUILD}/src/libfastmm.so)
+  exported_names(optimised ${here}/fastmm/src/libfastmm.so)
+  if(NOT usual OR NOT usual STREQUAL optimised)
+    message(FATAL_ERROR "optimised at link time, the library exports other names: ${optimised}")
+  endif()
+endfunction()
+
+# A static program that runs at any address.
+function(step_static_pie)
+  can(works -static-pie)
+  if(NOT works)
+    message("SKIP: no static-pie programs here")
+    return()
+  endif()
+  build_project(-D CMAKE_PREFIX_PATH=${tree} -D USE=fastmm::static
+    -D CMAKE_POSITION_INDEPENDENT_CODE=ON -D CMAKE_EXE_LINKER_FLAGS=-static-pie)
+  find_program(READELF readelf REQUIRED)
+  execute_process(COMMAND ${READELF} -hlW ${here}/consumer-c OUTPUT_VARIABLE headers
+    COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT headers MATCHES "Type: +DYN" OR headers MATCHES " INTERP ")
+    message(FATAL_ERROR "consumer-c is no static-pie program:\n${headers}")
+  endif()
+endfunction()
+
 # The version file takes what the interface policy allows and refuses the rest.
 function(step_versions)
   file(STRINGS ${tree}/include/fastmm/base.h lines REGEX "FASTMM_VERSION_(MAJOR|MINOR) [0-9]+")
