@@ -2,18 +2,19 @@
 # SPDX-License-Identifier: MIT
 # Builds the single file as strangers do, and runs what comes out.
 #
-# usage: single.sh MODE CC DIR
-#   matrix        every optimisation level; with FASTMM_TEST_LONG=1 each with every x86-64 level and
-#                 every language version, and each pair of those as well; else each of them once
-#   parts         counter only, copy only, both, and with names hidden; with FASTMM_TEST_LONG=1 each
-#                 at every optimisation level
+# usage: single.sh MODE CC DIR [PART]
+#   matrix        a part (everything, counter, copy, counter-copy) at every optimisation level; with
+#                 FASTMM_TEST_LONG=1 each with every x86-64 level, and the language versions in turn
+#   languages     every part in every language version at every x86-64 level, checked and not compiled
+#                 further: behind the front end languages are the same
+#   hidden        with names hidden
 #   prefix        two copies in one program
 #   freestanding  without a C library
 #   lto           optimised across files at link time
 #   static_pie    a static program that runs at any address
 #   cxx           from C++
 set -eu
-mode=$1 cc=$2 single=$3
+mode=$1 cc=$2 single=$3 part=${4:-everything}
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -49,32 +50,27 @@ build() {
     fi
 }
 
+stds='c11 c17 c2x gnu11 gnu17 gnu2x'
 levels='0 1 2 3 s'
-marches=
+marches='-'
 [ -z "$x86" ] || marches="x86-64 x86-64-v2 x86-64-v3 x86-64-v4"
 
-run_matrix() {
-    if [ "${FASTMM_TEST_LONG:-}" = 1 ]; then
-        stds='c11 c17 c2x gnu11'
-        for level in $levels; do
-            # shellcheck disable=SC2086 # a list
-            set -- $stds
-            for march in ${marches:-'' '' '' ''}; do
-                build "$march" "-O$level" "-std=$1"
-                shift
-            done
-            stds="${stds#* } ${stds%% *}"
-        done
-    elif [ -n "$x86" ]; then
-        build x86-64 -O0 -std=c11
-        build x86-64-v2 -O1 -std=c17
-        build x86-64-v3 -O2 -std=c2x
-        build x86-64-v4 -O3 -std=gnu11
-        build x86-64 -Os -std=c11
-    else
-        build '' -O0 -std=c11
-        build '' -O2 -std=c2x
-    fi
+# part_flags PART
+part_flags() {
+    case $1 in
+    counter) echo -DFASTMM_ONLY_COUNTER ;;
+    copy) echo -DFASTMM_ONLY_COPY ;;
+    counter-copy) echo -DFASTMM_ONLY_COUNTER -DFASTMM_ONLY_COPY ;;
+    esac
+}
+
+# What the object must not define.
+foreign_names() {
+    case $part in
+    counter) without ' [TDBR] .*fastmm_\(copy\|cpu\|mm\|snapshot\|pte\)_' ;;
+    copy) without ' [TDBR] .*fastmm_\(counter\|quota\|mm\|snapshot\|pte\)_' ;;
+    counter-copy) without ' [TDBR] .*fastmm_\(mm\|snapshot\|pte\)_' ;;
+    esac
 }
 
 # without PATTERN: the object must define no such name.
@@ -85,22 +81,44 @@ without() {
     fi
 }
 
-run_parts() {
-    [ "${FASTMM_TEST_LONG:-}" = 1 ] || levels=1
+# In the short form the levels of both kinds are paired.
+run_matrix() {
+    std_turn=$stds
+    march_turn=$marches
     for level in $levels; do
-        build '' "-O$level" -DFASTMM_ONLY_COUNTER
-        without ' [TDBR] .*fastmm_\(copy\|cpu\|mm\|snapshot\|pte\)_'
-        build '' "-O$level" -DFASTMM_ONLY_COPY
-        without ' [TDBR] .*fastmm_\(counter\|quota\|mm\|snapshot\|pte\)_'
-        build '' "-O$level" -DFASTMM_ONLY_COPY -DFASTMM_ONLY_COUNTER
-        without ' [TDBR] .*fastmm_\(mm\|snapshot\|pte\)_'
+        some=$marches
+        [ "${FASTMM_TEST_LONG:-}" = 1 ] || some=${march_turn%% *}
+        for march in $some; do
+            # shellcheck disable=SC2046 # a list
+            build "${march#-}" "-O$level" "-std=${std_turn%% *}" $(part_flags "$part")
+            foreign_names
+            std_turn="${std_turn#* } ${std_turn%% *}"
+        done
+        march_turn="${march_turn#* } ${march_turn%% *}"
     done
+}
+
+run_languages() {
+    for each in everything counter copy counter-copy; do
+        for std in $stds; do
+            for march in $marches; do
+                [ "$march" != - ] || march=
+                # shellcheck disable=SC2046,SC2086 # lists
+                "$cc" -fsyntax-only -std=$std ${march:+-march=$march} $warnings $(part_flags $each) \
+                    "$single/fastmm.c"
+                built=$((built + 1))
+            done
+        done
+    done
+}
+
+run_hidden() {
     "$cc" -O1 -fPIC -fvisibility=hidden -DFASTMM_API= -shared "$single/fastmm.c" -o "$work/hidden.so"
     if nm -D --defined-only "$work/hidden.so" | grep fastmm; then
         echo "names are exported although FASTMM_API is empty" >&2
         exit 1
     fi
-    built=$((built + 1))
+    built=1
 }
 
 run_prefix() {
