@@ -3,11 +3,13 @@
  * The parts of the contract that an allocator stands on: memory of its own, signal handlers, fork
  * in the middle of anything.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fastmm/copy.h>
 #include <fastmm/counter.h>
 #include <fastmm/quota.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,6 +20,9 @@
 #include "test_main.h"
 
 /* ---- Memory ---- */
+
+/* Memory functions may count, if not with what is being switched. */
+static struct fastmm_counter maps_counted = FASTMM_COUNTER_INIT;
 
 struct pool {
     unsigned char *memory;
@@ -33,6 +38,7 @@ static void *pool_map(size_t bytes, void *context)
     void *p = pool->memory + pool->given;
     pool->given += bytes;
     pool->maps++;
+    fastmm_counter_inc(&maps_counted);
     return p;
 }
 
@@ -54,10 +60,16 @@ START_TEST(slots_come_from_the_embedder)
     ck_assert_int_eq(fastmm_counter_set_memory(&functions), 0);
 
     struct fastmm_counter c = FASTMM_COUNTER_INIT;
+    struct fastmm_counter_group8 group = FASTMM_COUNTER_GROUP_INIT(8);
+    struct fastmm_quota limit = FASTMM_QUOTA_INIT(10, 1);
     fastmm_counter_add(&c, 41);
+    fastmm_counter_group_inc(&group.group, 7);
+    ck_assert(fastmm_quota_add(&limit, 10));
+    fastmm_quota_return(&limit, 10);
     ck_assert_uint_eq(pool.maps, 0);
     ck_assert_int_eq(fastmm_counter_percpu(&c), 0);
     ck_assert_uint_eq(pool.maps, 1);
+    ck_assert_int_eq(fastmm_counter_sum(&maps_counted), 1);
     ck_assert_uint_eq(fastmm_counter_held(), pool.given);
     ck_assert_int_eq(fastmm_counter_set_memory(NULL), -EBUSY);
     fastmm_counter_inc(&c);
@@ -86,6 +98,7 @@ END_TEST
 /* ---- Signal handlers ---- */
 
 static struct fastmm_counter shared = FASTMM_COUNTER_INIT;
+static struct fastmm_quota charged = FASTMM_QUOTA_INIT(1000, 10);
 static volatile sig_atomic_t handled;
 static int broken;
 
@@ -98,9 +111,14 @@ static void use_in_handler(int signal)
     fastmm_counter_inc(&shared);
     fastmm_fill(from, handled & 255, sizeof(from));
     fastmm_copy(to, from, sizeof(to));
-    if (to[0] != (handled & 255) || memcmp(to, from, sizeof(to)) != 0 || errno != 4711)
+    if (to[0] != (handled & 255) || memcmp(to, from, sizeof(to)) != 0)
         broken = 1;
     fastmm_clear(to, sizeof(to));
+    int64_t used = fastmm_quota_used(&charged);
+    if (to[0] || to[2999] || fastmm_counter_sum(&shared) <= handled || used < 0 || used > 1000)
+        broken = 1;
+    if (errno != 4711)
+        broken = 1;
     handled++;
     errno = before;
 }
@@ -110,10 +128,12 @@ static void add_and_copy(int times)
     static unsigned char from[5000], to[5000];
     for (int i = 0; i < times; i++) {
         fastmm_counter_inc(&shared);
+        int got = fastmm_quota_add(&charged, 1 + i % 1000);
         fastmm_fill(from, i & 255, 100 + (size_t)i % 4900);
         fastmm_copy(to, from, 100 + (size_t)i % 4900);
-        if (to[99] != (i & 255) || to[99 + i % 4900] != (i & 255))
+        if (!got || to[99] != (i & 255) || to[99 + i % 4900] != (i & 255))
             broken = 1;
+        fastmm_quota_return(&charged, 1 + i % 1000);
     }
 }
 
@@ -128,8 +148,11 @@ static void interrupt_often(int percpu)
     pthread_t other; /* adds are then not the plain ones of a single thread */
     pthread_create(&other, NULL, nothing, NULL);
     pthread_join(other, NULL);
-    if (percpu)
+    if (percpu) {
         ck_assert_int_eq(fastmm_counter_percpu(&shared), 0);
+        int error = fastmm_quota_percpu(&charged);
+        ck_assert(error == 0 || error == -ENOTSUP);
+    }
     struct sigaction action = {.sa_handler = use_in_handler};
     struct itimerval often = {{0, 100}, {0, 100}}, never = {{0, 0}, {0, 0}};
     sigaction(SIGALRM, &action, NULL);
@@ -153,6 +176,48 @@ START_TEST(handlers_count_and_copy_per_cpu)
 }
 END_TEST
 
+/* ---- Threads that libc does not know of ---- */
+
+#if !defined(__SANITIZE_THREAD__)
+
+enum { FOREIGN = 2, FOREIGN_ADDS = 2000000 };
+
+static struct fastmm_counter foreign = FASTMM_COUNTER_INIT;
+static unsigned begun;
+
+/* All add at the same time: with one CPU they are preempted between any two instructions. */
+static int add_as_foreign(void *unused)
+{
+    (void)unused;
+    __atomic_fetch_add(&begun, 1, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < FOREIGN_ADDS; i++)
+        fastmm_counter_add_foreign(&foreign, 1);
+    return 0;
+}
+
+START_TEST(threads_behind_libc_count)
+{
+    static unsigned char stacks[FOREIGN][65536] __attribute__((aligned(64)));
+    pid_t pids[FOREIGN];
+    for (int i = 0; i < FOREIGN; i++) {
+        pids[i] = clone(add_as_foreign, stacks[i] + sizeof(stacks[i]),
+                        CLONE_VM | CLONE_FS | CLONE_FILES | SIGCHLD, NULL);
+        ck_assert_int_gt(pids[i], 0);
+    }
+    while (__atomic_load_n(&begun, __ATOMIC_RELAXED) == 0)
+        sched_yield();
+    add_as_foreign(NULL);
+    for (int i = 0; i < FOREIGN; i++) {
+        int status = -1;
+        ck_assert_int_eq(waitpid(pids[i], &status, 0), pids[i]);
+        ck_assert_int_eq(status, 0);
+    }
+    ck_assert_int_eq(fastmm_counter_sum(&foreign), (FOREIGN + 1) * (int64_t)FOREIGN_ADDS);
+}
+END_TEST
+
+#endif
+
 /* ---- Fork ---- */
 
 enum { HAMMERS = 3, LIMIT = 3000, FORKS = 150 };
@@ -163,12 +228,15 @@ static int stop;
 
 static void *hammer(void *unused)
 {
+    unsigned char from[9000], to[9000];
     while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
         if (fastmm_quota_add(&quota, 900))
             fastmm_quota_return(&quota, 900);
         if (fastmm_quota_add(&quota, 1))
             fastmm_quota_return(&quota, 1);
         fastmm_counter_inc(&in_use);
+        fastmm_fill(from, 1, sizeof(from));
+        fastmm_copy(to, from, sizeof(to));
     }
     return unused;
 }
@@ -190,6 +258,11 @@ static void child(void)
     fastmm_counter_inc(&in_use);
     if (fastmm_counter_sum(&in_use) != before + 1)
         _exit(3);
+    static unsigned char from[70000], to[70000];
+    fastmm_fill(from, 7, sizeof(from));
+    fastmm_copy(to, from, sizeof(to));
+    if (memcmp(to, from, sizeof(to)) != 0 || *(unsigned char *)fastmm_clear(to, sizeof(to)) != 0)
+        _exit(4);
     _exit(0);
 }
 
@@ -228,6 +301,9 @@ int main(void)
     tcase_add_test(tc, without_memory_a_counter_stays_atomic);
     tcase_add_test(tc, handlers_count_and_copy);
     tcase_add_test(tc, handlers_count_and_copy_per_cpu);
+#if !defined(__SANITIZE_THREAD__)
+    tcase_add_test(tc, threads_behind_libc_count);
+#endif
     tcase_add_test(tc, children_use_quotas_when_the_hooks_ran);
     suite_add_tcase(suite, tc);
     return test_main(suite);
