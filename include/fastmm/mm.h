@@ -267,6 +267,18 @@ FASTMM_API int fastmm_mm_protect(struct fastmm_mm *mm, uint64_t start, uint64_t 
  */
 FASTMM_API int fastmm_mm_zap(struct fastmm_mm *mm, uint64_t start, uint64_t end);
 
+/*
+ * MADV_GUARD_INSTALL: whatever is in [start, end) goes, and every access is SIGSEGV until
+ * fastmm_mm_guard_remove(). Guards outlive MADV_DONTNEED, mprotect and userfaultfd's protection,
+ * and are inherited. -ENOMEM for a hole, or if a table couldn't be had; -EINVAL for raw mappings.
+ * -EAGAIN where uffd-wp in a mapping of an object is in the way, which the kernel (6.18) tries to
+ * overcome for ever. Mappings count as having had anonymous pages then, nothing else has changed.
+ */
+FASTMM_API int fastmm_mm_guard_install(struct fastmm_mm *mm, uint64_t start, uint64_t end);
+
+/* MADV_GUARD_REMOVE: guards become empty entries; all else stays. -ENOMEM, -EINVAL likewise. */
+FASTMM_API int fastmm_mm_guard_remove(struct fastmm_mm *mm, uint64_t start, uint64_t end);
+
 /* What a touched byte does to the thread that touched it. */
 enum fastmm_fault {
     FASTMM_FAULT_OK,
@@ -328,6 +340,14 @@ FASTMM_API int fastmm_mm_uffd_unregister(struct fastmm_mm *mm, uint64_t start, u
 /* Protects or resolves. -ENOENT if nothing is mapped, or a mapping isn't registered. */
 FASTMM_API int fastmm_mm_uffd_protect(struct fastmm_mm *mm, uint64_t start, uint64_t end);
 FASTMM_API int fastmm_mm_uffd_resolve(struct fastmm_mm *mm, uint64_t start, uint64_t end);
+
+/*
+ * UFFDIO_POISON: every access to [start, end) is SIGBUS from then on, until the entries are zapped
+ * or unmapped. -ENOENT unless one registered mapping holds the range; -EINVAL for files; -EFAULT
+ * beyond the end of an object; -EEXIST where an entry isn't empty; -ENOMEM. As in the kernel, a
+ * private mapping at `start` counts as having had anonymous pages whatever the result.
+ */
+FASTMM_API int fastmm_mm_uffd_poison(struct fastmm_mm *mm, uint64_t start, uint64_t end);
 
 /* --- Looking -------------------------------------------------------------------------------- */
 

@@ -99,6 +99,9 @@ static void check_swp(struct check *c, uint64_t addr, fastmm_pte_t pte)
     if (markers) {
         hold(c, !(markers & FASTMM_MARKER_UFFD_WP) || vma_marks_empty(c->vma),
              "anonymous mappings have uffd-wp markers on request only", addr, pte);
+        hold(c, !(markers & (markers - 1)), "a marker says one thing", addr, pte);
+        hold(c, !(markers & FASTMM_MARKER_GUARD) || (c->vma->flags & FASTMM_VM_GUARD),
+             "a mapping with guards knows that it has some", addr, pte);
         return;
     }
     unsigned type = fastmm_swp_type(pte);

@@ -4,9 +4,8 @@
  * back. Private pages become read-only in both, so that the first write copies.
  *
  * Which mappings have their entries copied (seen on Linux 6.18): raw ones, those in which the
- * child keeps write-protect tracking, those that ever had an anonymous page, and those that ever
- * had a guard. A mapping that was only read has neither: its zero pages and file pages are left
- * behind.
+ * child keeps write-protect tracking, and those that ever had an anonymous page or a guard. A
+ * mapping that was only read has neither: its zero pages and file pages are left behind.
  *
  * What may follow the entry into the child is decided by the child's mapping, never the parent's:
  * tracking bits end with a registration that isn't inherited.

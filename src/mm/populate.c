@@ -200,7 +200,7 @@ static void load_marker(const struct load *l, uint64_t i, fastmm_pte_t *pte)
     (void)i;
     *pte = fastmm_marker_make(l->run->value);
     if (l->run->value & FASTMM_MARKER_GUARD)
-        l->vma->flags |= FASTMM_VM_GUARD;
+        fastmm_vma_prepare_guard(l->mm, l->vma);
 }
 
 /* --- Runs ------------------------------------------------------------------------------------ */

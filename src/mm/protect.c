@@ -215,12 +215,7 @@ int fastmm_mm_uffd_unregister(struct fastmm_mm *mm, uint64_t start, uint64_t end
 static int make_tables(struct fastmm_mm *mm, const struct fastmm_vma *vma, uint64_t start,
                        uint64_t end)
 {
-    if (!vma_marks_empty(vma))
-        return 0;
-    for (uint64_t addr = start; addr < end; addr = fastmm_va_next(addr, end, 2))
-        if (!fastmm_table_make(mm, addr))
-            return -ENOMEM;
-    return 0;
+    return vma_marks_empty(vma) ? fastmm_table_make_range(mm, start, end) : 0;
 }
 
 static int check_registered(const struct fastmm_mm *mm, uint64_t start, uint64_t end)

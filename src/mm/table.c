@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "table.h"
 
+#include <errno.h>
+
 #define LEAF_LEVEL 1
 #define PMD_LEVEL  2
 
@@ -60,6 +62,14 @@ fastmm_pte_t *fastmm_table_make(struct fastmm_mm *mm, uint64_t addr)
         table = table_of(*entry);
     }
     return table + fastmm_va_index(addr, LEAF_LEVEL);
+}
+
+int fastmm_table_make_range(struct fastmm_mm *mm, uint64_t start, uint64_t end)
+{
+    for (uint64_t addr = start; addr < end; addr = fastmm_va_next(addr, end, PMD_LEVEL))
+        if (!fastmm_table_make(mm, addr))
+            return -ENOMEM;
+    return 0;
 }
 
 bool fastmm_table_walk_next(struct table_walk *walk, struct table_span *span)

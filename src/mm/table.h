@@ -28,6 +28,9 @@ fastmm_pte_t *fastmm_table_find(const struct fastmm_mm *mm, uint64_t addr);
 /* The same, making tables on the way. NULL for want of memory; tables made until then stay. */
 fastmm_pte_t *fastmm_table_make(struct fastmm_mm *mm, uint64_t addr);
 
+/* Leaf tables for all of [start, end). -ENOMEM; tables made until then stay. */
+int fastmm_table_make_range(struct fastmm_mm *mm, uint64_t start, uint64_t end);
+
 /* A zeroed table; NULL for want of memory. */
 fastmm_pte_t *fastmm_table_alloc(struct fastmm_mm *mm);
 

@@ -263,3 +263,10 @@ void fastmm_vma_prepare_anon(struct fastmm_mm *mm, struct fastmm_vma *vma)
         vma->anon_vma = fastmm_vma_new_anon(mm->machine);
     vma->flags |= FASTMM_VM_ANON_VMA;
 }
+
+void fastmm_vma_prepare_guard(struct fastmm_mm *mm, struct fastmm_vma *vma)
+{
+    if (vma_is_anonymous(vma))
+        fastmm_vma_prepare_anon(mm, vma);
+    vma->flags |= FASTMM_VM_GUARD;
+}

@@ -40,6 +40,12 @@ void fastmm_vma_settle(struct fastmm_mm *mm, size_t first, size_t count);
 /* Called before a mapping gets its first anonymous page. */
 void fastmm_vma_prepare_anon(struct fastmm_mm *mm, struct fastmm_vma *vma);
 
+/*
+ * Called before a mapping gets its first guard: fork copies its entries, whatever it maps, from
+ * then on. In anonymous memory a guard counts like a page besides (seen on Linux 6.18).
+ */
+void fastmm_vma_prepare_guard(struct fastmm_mm *mm, struct fastmm_vma *vma);
+
 /* A name for anonymous pages that have nothing to do with any others so far. */
 uint32_t fastmm_vma_new_anon(struct fastmm_machine *machine);
 

@@ -81,8 +81,7 @@ void fastmm_zap_range(struct fastmm_mm *mm, const struct fastmm_vma *vma, uint64
         .mm = mm,
         .vma = vma,
         .keep_guards = reason == ZAP_DONTNEED,
-        .keep_uffd_wp =
-            reason == ZAP_DONTNEED && (vma->flags & FASTMM_VM_UFFD_WP) && !vma_is_anonymous(vma),
+        .keep_uffd_wp = reason == ZAP_DONTNEED && zap_keeps_uffd_wp(vma),
     };
     struct table_walk walk = table_walk(mm, start, end);
     struct table_span span;

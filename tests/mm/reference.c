@@ -246,6 +246,13 @@ static void flag_anon(struct ref *r, int mm, int slot)
     flag_group(r, mm, slot, FASTMM_VM_ANON_VMA);
 }
 
+static void flag_guard(struct ref *r, int mm, int slot)
+{
+    if (r->mm[mm].slot[slot].object < 0)
+        flag_anon(r, mm, slot);
+    flag_group(r, mm, slot, FASTMM_VM_GUARD);
+}
+
 int ref_map(struct ref *r, int mm, int first, int end, uint32_t flags, int object, uint64_t pgoff)
 {
     for (int i = first; i < end; i++)
@@ -691,6 +698,54 @@ int ref_marker(struct ref *r, int mm, int slot, uint64_t markers)
     s->kind = REF_MARKER;
     s->value = markers;
     if (markers & FASTMM_MARKER_GUARD)
-        flag_group(r, mm, slot, FASTMM_VM_GUARD);
+        flag_guard(r, mm, slot);
+    return 0;
+}
+
+/* --- Guards and poison ----------------------------------------------------------------------- */
+
+int ref_guard(struct ref *r, int mm, int first, int end, bool install)
+{
+    bool stuck = false;
+    if (!whole(r, mm, first, end))
+        return -ENOMEM;
+    for (int i = first; install && i < end; i++) {
+        flag_guard(r, mm, i);
+        stuck |= r->mm[mm].slot[i].object >= 0 && entry_wp(&r->mm[mm].slot[i]);
+    }
+    if (stuck)
+        return -EAGAIN;
+    for (int i = first; i < end; i++) {
+        struct ref_slot *s = &r->mm[mm].slot[i];
+        if (install || (s->kind == REF_MARKER && s->value == FASTMM_MARKER_GUARD))
+            drop_entry(r, s);
+        if (install) {
+            s->kind = REF_MARKER;
+            s->value = FASTMM_MARKER_GUARD;
+        }
+    }
+    return 0;
+}
+
+int ref_poison(struct ref *r, int mm, int first, int end)
+{
+    struct ref_slot *s = r->mm[mm].slot;
+    if (s[first].mapped && is_private(&s[first]))
+        flag_anon(r, mm, first);
+    for (int i = first; i < end; i++)
+        if (!s[i].mapped || s[i].group != s[first].group || !(s[i].flags & FASTMM_VM_UFFD_WP))
+            return -ENOENT;
+    if (is_file(&s[first]))
+        return -EINVAL;
+    for (int i = first; i < end; i++) {
+        if (s[i].object >= 0 && s[i].pgoff >= REF_OBJECT_PAGES)
+            return -EFAULT;
+        if (s[i].kind != REF_NONE)
+            return -EEXIST;
+    }
+    for (int i = first; i < end; i++) {
+        s[i].kind = REF_MARKER;
+        s[i].value = FASTMM_MARKER_POISON;
+    }
     return 0;
 }

@@ -173,10 +173,21 @@ static int do_populate(struct scene *s)
     return populate(s->mm, BASE + PAGES(8192 + 410), 150, FASTMM_POPULATE_CACHE, 0, 0);
 }
 
+static int do_guard(struct scene *s)
+{
+    return fastmm_mm_guard_install(s->mm, BASE + PAGES(8192 + 30), BASE + PAGES(8792));
+}
+
+static int do_poison(struct scene *s)
+{
+    return fastmm_mm_uffd_poison(s->mm, BASE + PAGES(8192 + 370), BASE + PAGES(8792));
+}
+
 START_TEST(others_fail)
 {
     static int (*const operations[])(struct scene *) = {do_map,          do_unmap,    do_protect,
-                                                        do_uffd_protect, do_register, do_populate};
+                                                        do_uffd_protect, do_register, do_populate,
+                                                        do_guard,        do_poison};
     struct scene s = set_scene();
     fastmm_pte_t before_ptes[1500], ptes[1500];
     EQUAL(fastmm_mm_read(s.mm, BASE, 1500, before_ptes), 0);

@@ -321,18 +321,38 @@ static void op_marker(struct world *w)
           ref_marker(w->ref, p.mm, p.first, markers));
 }
 
+static void op_guard(struct world *w)
+{
+    struct where p = pick_mapped(w);
+    bool install = chance(w, 60);
+    int rc = install ? fastmm_mm_guard_install(w->mm[p.mm], p.from, p.to)
+                     : fastmm_mm_guard_remove(w->mm[p.mm], p.from, p.to);
+    EQUAL(rc, ref_guard(w->ref, p.mm, p.first, p.end, install));
+}
+
+static void op_poison(struct world *w)
+{
+    struct where p = pick_mapped(w);
+    EQUAL(fastmm_mm_uffd_poison(w->mm[p.mm], p.from, p.to),
+          ref_poison(w->ref, p.mm, p.first, p.end));
+}
+
 static const struct {
     void (*run)(struct world *w);
     unsigned weight;
 } operations[] = {
-    {op_map, 14}, {op_unmap, 4},   {op_protect, 8},  {op_zap, 5},        {op_fault, 30},
-    {op_fork, 6}, {op_destroy, 4}, {op_register, 5}, {op_unregister, 2}, {op_wp, 10},
-    {op_pin, 3},  {op_unpin, 3},   {op_swap, 4},     {op_marker, 2},
+    {op_map, 14},       {op_unmap, 4},  {op_protect, 8}, {op_zap, 5},
+    {op_fault, 30},     {op_fork, 6},   {op_destroy, 4}, {op_register, 5},
+    {op_unregister, 2}, {op_wp, 10},    {op_pin, 3},     {op_unpin, 3},
+    {op_swap, 4},       {op_marker, 2}, {op_guard, 4},   {op_poison, 3},
 };
 
 static void one_operation(struct world *w)
 {
-    uint64_t ticket = below(w, 100);
+    unsigned total = 0;
+    for (size_t j = 0; j < sizeof(operations) / sizeof(operations[0]); j++)
+        total += operations[j].weight;
+    uint64_t ticket = below(w, total);
     size_t i = 0;
     while (ticket >= operations[i].weight)
         ticket -= operations[i++].weight;

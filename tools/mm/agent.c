@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_READ
@@ -22,6 +23,9 @@
 #endif
 
 #define PAGE 4096u
+
+/* CPU time that a system call may take: a thousand times what any needs that ends. */
+#define CALL_MOST_US 100000
 
 /* Mappings larger than this are reserved address space rather than memory. */
 #define POPULATE_MAX ((size_t)64 << 20)
@@ -148,6 +152,7 @@ static void catch_signals(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGSEGV, &action, NULL);
     sigaction(SIGBUS, &action, NULL);
+    sigaction(SIGPROF, &action, NULL);
     signal(SIGINT, SIG_DFL);
 }
 
@@ -171,10 +176,27 @@ static void touch(const struct agent_request *request)
 
 /* --- Requests -------------------------------------------------------------------------------- */
 
-static int64_t system_call(const int64_t *arg)
+/*
+ * There are calls that the kernel repeats for ever (docs/semantics.md). A signal interrupts them,
+ * and leaving its handler by a jump keeps them from being repeated once more. It is CPU time that
+ * is measured: an agent that doesn't get to run isn't stuck.
+ */
+static void limit_call(long microseconds)
 {
+    const struct itimerval limit = {.it_value = {.tv_usec = microseconds}};
+    setitimer(ITIMER_PROF, &limit, NULL);
+}
+
+static void system_call(const int64_t *arg)
+{
+    if (sigsetjmp(after_signal, 0)) {
+        caught = (struct agent_reply){.result = -EAGAIN};
+        return;
+    }
+    limit_call(CALL_MOST_US);
     long result = syscall(arg[0], arg[1], arg[2], arg[3], arg[4], arg[5], arg[6]);
-    return result < 0 ? -errno : result;
+    caught.result = result < 0 ? -errno : result;
+    limit_call(0);
 }
 
 static void be_nobodys_orphan(void)
@@ -208,7 +230,7 @@ static bool serve(int *socket, const struct agent_request *request, int descript
     memset(&caught, 0, sizeof(caught));
     switch (request->verb) {
     case AGENT_CALL:
-        caught.result = system_call(request->arg);
+        system_call(request->arg);
         return true;
     case AGENT_TOUCH:
         touch(request);

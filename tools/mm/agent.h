@@ -16,7 +16,7 @@
 #include <sys/types.h>
 
 enum agent_verb {
-    AGENT_CALL,  /* system call arg[0] with arg[1..6] */
+    AGENT_CALL,  /* system call arg[0] with arg[1..6]; one that doesn't end is EAGAIN */
     AGENT_TOUCH, /* arg[0]: address, arg[1]: pages, arg[2]: write? */
     AGENT_UFFD,  /* a userfaultfd with flags arg[0], as the reply's descriptor */
     AGENT_FORK,  /* the new agent gets the descriptor sent along */

@@ -194,12 +194,21 @@ static const struct {
     unsigned weight;
     void (*make)(struct generator *g, struct trace_op *op);
 } verbs[] = {
-    {TRACE_MAP, 12, make_map},          {TRACE_UNMAP, 4, make_unmap},
-    {TRACE_PROTECT, 8, make_protect},   {TRACE_READ, 14, make_on_mapped},
-    {TRACE_WRITE, 20, make_on_mapped},  {TRACE_DONTNEED, 5, make_on_mapped},
-    {TRACE_REGISTER, 8, make_register}, {TRACE_UNREGISTER, 3, make_unregister},
-    {TRACE_WP, 14, make_on_registered}, {TRACE_UNWP, 8, make_on_registered},
-    {TRACE_FORK, 3, make_fork},         {TRACE_EXIT, 1, make_exit},
+    {TRACE_MAP, 12, make_map},
+    {TRACE_UNMAP, 4, make_unmap},
+    {TRACE_PROTECT, 8, make_protect},
+    {TRACE_READ, 14, make_on_mapped},
+    {TRACE_WRITE, 20, make_on_mapped},
+    {TRACE_DONTNEED, 5, make_on_mapped},
+    {TRACE_REGISTER, 8, make_register},
+    {TRACE_UNREGISTER, 3, make_unregister},
+    {TRACE_WP, 14, make_on_registered},
+    {TRACE_UNWP, 8, make_on_registered},
+    {TRACE_GUARD, 3, make_on_mapped},
+    {TRACE_UNGUARD, 3, make_on_mapped},
+    {TRACE_POISON, 2, make_on_registered},
+    {TRACE_FORK, 3, make_fork},
+    {TRACE_EXIT, 1, make_exit},
 };
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))
 

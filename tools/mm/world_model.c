@@ -59,6 +59,25 @@ static int call_unwp(struct fastmm_mm *mm, uint64_t start, uint64_t end, uint32_
     return fastmm_mm_uffd_resolve(mm, start, end);
 }
 
+static int call_guard(struct fastmm_mm *mm, uint64_t start, uint64_t end, uint32_t flags)
+{
+    (void)flags;
+    int rc = fastmm_mm_guard_install(mm, start, end);
+    /* The kernel gets as far as what is in the way, and drops what it can behind that. */
+    while (rc == -EAGAIN && start < end &&
+           fastmm_mm_guard_install(mm, start, start + FASTMM_PAGE_SIZE) == 0)
+        start += FASTMM_PAGE_SIZE;
+    if (rc == -EAGAIN)
+        fastmm_mm_zap(mm, start, end);
+    return rc;
+}
+
+static int call_unguard(struct fastmm_mm *mm, uint64_t start, uint64_t end, uint32_t flags)
+{
+    (void)flags;
+    return fastmm_mm_guard_remove(mm, start, end);
+}
+
 /* The first mapping that meets [start, end), or NULL. */
 static const struct fastmm_vma *first_in(struct fastmm_mm *mm, uint64_t start, uint64_t end)
 {
@@ -99,6 +118,18 @@ static int protect_or_resolve(struct fastmm_mm *mm, const struct trace_op *op, r
 {
     bool any = first_in(mm, address(op->first), address(op->first + op->count));
     return any ? in_parts(mm, op, call, 0, false) : -ENOENT;
+}
+
+/* The kernel poisons up to the first page that it can't; after some, that is EAGAIN. */
+static int poison(struct fastmm_mm *mm, const struct trace_op *op)
+{
+    int rc = fastmm_mm_uffd_poison(mm, address(op->first), address(op->first + op->count));
+    for (unsigned i = 0; i < op->count && (rc == -EEXIST || rc == -EFAULT); i++) {
+        int one = fastmm_mm_uffd_poison(mm, address(op->first + i), address(op->first + i + 1));
+        if (one)
+            return i ? -EAGAIN : one;
+    }
+    return rc;
 }
 
 static int map(struct model *m, struct fastmm_mm *mm, const struct trace_op *op)
@@ -164,6 +195,12 @@ static int apply_op(struct model *m, const struct trace_op *op)
         return touch(mm, op);
     case TRACE_DONTNEED:
         return in_parts(mm, op, call_zap, -ENOMEM, false);
+    case TRACE_GUARD:
+        return in_parts(mm, op, call_guard, -ENOMEM, false);
+    case TRACE_UNGUARD:
+        return in_parts(mm, op, call_unguard, -ENOMEM, false);
+    case TRACE_POISON:
+        return poison(mm, op);
     case TRACE_REGISTER:
         return fastmm_mm_uffd_register(mm, start, end, op->flags);
     case TRACE_UNREGISTER:
