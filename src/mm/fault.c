@@ -147,6 +147,9 @@ static int object_fault(struct fault *f)
     /* Before the page itself is looked for: a read beyond the end maps what lies before the end. */
     if (!f->write && !(f->vma->flags & FASTMM_VM_UFFD_WP))
         map_around(f);
+    /* Before the end of the object is seen, too. */
+    if (f->write && vma_is_cow(f->vma))
+        fastmm_vma_prepare_anon(f->mm, f->vma);
     if (index >= object->pages)
         return FASTMM_FAULT_SIGBUS;
     int rc = fastmm_object_page(object, index, &pfn);

@@ -391,6 +391,8 @@ static int fault_missing(struct ref *r, int mm, int slot, bool write)
     }
     if (!write && !(s->flags & FASTMM_VM_UFFD_WP))
         around(r, mm, slot);
+    if (write && is_private(s))
+        flag_anon(r, mm, slot);
     if (s->pgoff >= REF_OBJECT_PAGES)
         return FASTMM_FAULT_SIGBUS;
     int page = cached(r, s);
