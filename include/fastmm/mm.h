@@ -210,15 +210,19 @@ FASTMM_API int fastmm_object_read(struct fastmm_object *object, uint64_t first, 
 #define FASTMM_VM_UFFD_UNPOPULATED (1u << 14) /* empty anonymous entries are protected too */
 #define FASTMM_VM_UFFD_ASYNC       (1u << 15) /* faults resolve without an event; implies that */
 #define FASTMM_VM_FORKED           (1u << 16) /* its anonymous pages may be a parent's */
+#define FASTMM_VM_UFFD_LOST        (1u << 18) /* its registration ended, protection may be left */
+#define FASTMM_VM_UFFD_REMAP       (1u << 17) /* its context follows when it is moved */
 
 #define FASTMM_VM_PROT (FASTMM_VM_READ | FASTMM_VM_WRITE | FASTMM_VM_EXEC)
-#define FASTMM_VM_UFFD \
-    (FASTMM_VM_UFFD_WP | FASTMM_VM_UFFD_FORK | FASTMM_VM_UFFD_UNPOPULATED | FASTMM_VM_UFFD_ASYNC)
+#define FASTMM_VM_UFFD                                                                             \
+    (FASTMM_VM_UFFD_WP | FASTMM_VM_UFFD_FORK | FASTMM_VM_UFFD_UNPOPULATED | FASTMM_VM_UFFD_ASYNC | \
+     FASTMM_VM_UFFD_REMAP)
 
 struct fastmm_vma {
     uint64_t start, end; /* bytes; end is exclusive */
     uint64_t page_prot;  /* bits of a new leaf; shared mappings that track writes lack RW */
-    uint64_t pgoff;      /* page of the object, or raw frame, that `start` maps */
+    uint64_t pgoff; /* page of the object, or raw frame, that `start` maps; of anonymous memory:
+                       number of the page at which it was first mapped */
     struct fastmm_object *object; /* NULL for anonymous and raw mappings */
     uint32_t flags;               /* FASTMM_VM_* */
     uint32_t anon_vma;            /* equal for mappings whose anonymous pages may be one's; or 0 */
@@ -257,6 +261,27 @@ FASTMM_API int fastmm_mm_map(struct fastmm_mm *mm, const struct fastmm_map *map)
 
 /* Unmaps what is mapped in [start, end), splitting mappings that reach out of it. */
 FASTMM_API int fastmm_mm_unmap(struct fastmm_mm *mm, uint64_t start, uint64_t end);
+
+/*
+ * mremap in place: [start, end) comes to end at `new_end`. What is cut off is unmapped, whatever it
+ * is. -EFAULT where nothing is mapped at `start`. To grow, the range must be the end of one mapping
+ * (-EFAULT if it isn't in one, or in a raw one, -ENOMEM if it ends before it) with room behind it
+ * (-ENOMEM); -EINVAL when the offset runs out of 52 bits.
+ */
+FASTMM_API int fastmm_mm_resize(struct fastmm_mm *mm, uint64_t start, uint64_t end,
+                                uint64_t new_end);
+
+/*
+ * mremap with MREMAP_MAYMOVE and MREMAP_FIXED: [start, end) goes to [to, to + size) with its
+ * entries. What was mapped there is unmapped, and so is what doesn't fit; the rest must lie in one
+ * mapping
+ * (-EFAULT), where the kernel also takes several, one by one, unless they are registered. A
+ * registration ends with the move unless UFFD_REMAP is among its features, and with it all
+ * protection. -EINVAL where the ranges overlap; growing fails as in fastmm_mm_resize(). After
+ * -ENOMEM, as in the kernel, what was in the way or didn't fit may be gone.
+ */
+FASTMM_API int fastmm_mm_move(struct fastmm_mm *mm, uint64_t start, uint64_t end, uint64_t to,
+                              uint64_t size);
 
 /* mprotect: `prot` of READ, WRITE, EXEC. -ENOMEM for a hole. */
 FASTMM_API int fastmm_mm_protect(struct fastmm_mm *mm, uint64_t start, uint64_t end, uint32_t prot);
@@ -324,7 +349,8 @@ FASTMM_API int fastmm_machine_unpin(struct fastmm_machine *machine, uint64_t pfn
 /* --- userfaultfd write protection ----------------------------------------------------------- */
 
 /*
- * Registers the mappings of [start, end), with any of UFFD_FORK, UFFD_UNPOPULATED, UFFD_ASYNC.
+ * Registers the mappings of [start, end), with any of UFFD_FORK, UFFD_REMAP, UFFD_UNPOPULATED,
+ * UFFD_ASYNC.
  * Holes don't matter, but -EINVAL if there is nothing else; likewise for raw mappings and, without
  * UFFD_ASYNC, for files. -EBUSY where part is registered with other features.
  */

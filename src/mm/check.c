@@ -70,7 +70,9 @@ static void check_present(struct check *c, uint64_t addr, fastmm_pte_t pte)
     struct fastmm_frames *frames = &c->machine->frames;
     bool raw = c->vma->flags & FASTMM_VM_PFNMAP;
     uint64_t pfn = fastmm_pte_pfn(pte);
-    hold(c, !fastmm_pte_write(pte) || !fastmm_pte_uffd_wp(pte),
+    hold(c,
+         !fastmm_pte_write(pte) || !fastmm_pte_uffd_wp(pte) ||
+             (c->vma->flags & FASTMM_VM_UFFD_LOST),
          "an entry tracked for writes isn't writable", addr, pte);
     hold(c, fastmm_pte_write(pte) || !(pte & FASTMM_PTE_DIRTY), "hardware's dirty bit only with RW",
          addr, pte);
@@ -97,7 +99,9 @@ static void check_swp(struct check *c, uint64_t addr, fastmm_pte_t pte)
 {
     uint64_t markers = fastmm_marker_flags(pte);
     if (markers) {
-        hold(c, !(markers & FASTMM_MARKER_UFFD_WP) || vma_marks_empty(c->vma),
+        hold(c,
+             !(markers & FASTMM_MARKER_UFFD_WP) || vma_marks_empty(c->vma) ||
+                 (c->vma->flags & FASTMM_VM_UFFD_LOST),
              "anonymous mappings have uffd-wp markers on request only", addr, pte);
         hold(c, !(markers & (markers - 1)), "a marker says one thing", addr, pte);
         hold(c, !(markers & FASTMM_MARKER_GUARD) || (c->vma->flags & FASTMM_VM_GUARD),
@@ -119,7 +123,8 @@ static void check_swp(struct check *c, uint64_t addr, fastmm_pte_t pte)
 
 static void check_entry(struct check *c, uint64_t addr, fastmm_pte_t pte)
 {
-    hold(c, !fastmm_pte_any_uffd_wp(pte) || (c->vma->flags & FASTMM_VM_UFFD_WP),
+    const uint32_t tracked = FASTMM_VM_UFFD_WP | FASTMM_VM_UFFD_LOST;
+    hold(c, !fastmm_pte_any_uffd_wp(pte) || (c->vma->flags & tracked),
          "uffd-wp in any form only in registered mappings", addr, pte);
     if (fastmm_pte_present(pte))
         check_present(c, addr, pte);

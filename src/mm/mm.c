@@ -10,7 +10,6 @@
 #define MAP_FLAGS                                                                \
     (FASTMM_VM_PROT | FASTMM_VM_SHARED | FASTMM_VM_PFNMAP | FASTMM_VM_DONTCOPY | \
      FASTMM_VM_WIPEONFORK)
-#define MAX_PGOFF (UINT64_C(1) << 52)
 
 int fastmm_mm_create(struct fastmm_machine *machine, struct fastmm_mm **mm)
 {
@@ -79,11 +78,16 @@ static int check_flags(const struct fastmm_mm *mm, const struct fastmm_map *map)
     return wipe && (shared || map->object || raw) ? -EINVAL : 0;
 }
 
+static bool is_anonymous(const struct fastmm_map *map)
+{
+    return !map->object && !(map->flags & FASTMM_VM_PFNMAP);
+}
+
 static int check_offset(const struct fastmm_map *map)
 {
-    uint64_t limit = map->flags & FASTMM_VM_PFNMAP ? FASTMM_PFN_LIMIT : MAX_PGOFF;
+    uint64_t limit = map->flags & FASTMM_VM_PFNMAP ? FASTMM_PFN_LIMIT : VMA_PGOFF_LIMIT;
     uint64_t pages = (map->end - map->start) >> FASTMM_PAGE_SHIFT;
-    if (!map->object && !(map->flags & FASTMM_VM_PFNMAP))
+    if (is_anonymous(map))
         return map->pgoff ? -EINVAL : 0;
     return map->pgoff >= limit || pages > limit - map->pgoff ? -EOVERFLOW : 0;
 }
@@ -116,7 +120,7 @@ int fastmm_mm_map(struct fastmm_mm *mm, const struct fastmm_map *map)
     struct fastmm_vma vma = {
         .start = map->start,
         .end = map->end,
-        .pgoff = map->pgoff,
+        .pgoff = is_anonymous(map) ? map->start >> FASTMM_PAGE_SHIFT : map->pgoff,
         .object = map->object,
         .flags = map->flags | FASTMM_VM_MAYWRITE,
     };
@@ -146,11 +150,7 @@ int fastmm_mm_unmap(struct fastmm_mm *mm, uint64_t start, uint64_t end)
     for (size_t i = first; i < first + count; i++)
         fastmm_zap_range(mm, mm->vmas[i], mm->vmas[i]->start, mm->vmas[i]->end, ZAP_UNMAP);
     fastmm_vma_remove(mm, first, count);
-
-    uint64_t floor = first ? mm->vmas[first - 1]->end : 0;
-    uint64_t ceiling =
-        first < mm->vma_count ? mm->vmas[first]->start : mm->machine->user_end + FASTMM_PAGE_SIZE;
-    fastmm_table_prune(mm, start, end, floor, ceiling);
+    fastmm_vma_prune_tables(mm, start, end);
     return 0;
 }
 

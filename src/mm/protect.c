@@ -26,7 +26,7 @@ struct protect {
 /* Would a write fault do nothing but set RW? */
 static bool may_upgrade(const struct protect *p, uint64_t addr, fastmm_pte_t pte)
 {
-    if (fastmm_pte_write(pte) || fastmm_pte_uffd_wp(pte))
+    if (fastmm_pte_write(pte) || (fastmm_pte_uffd_wp(pte) && (p->vma->flags & FASTMM_VM_UFFD_WP)))
         return false;
     if (p->vma->flags & FASTMM_VM_SHARED)
         return fastmm_pte_dirty(pte);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "vma.h"
 
+#include "table.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -91,6 +93,28 @@ int fastmm_vma_insert(struct fastmm_mm *mm, const struct fastmm_vma *spec)
     return 0;
 }
 
+void fastmm_vma_give(struct fastmm_mm *mm, struct fastmm_vma *vma)
+{
+    put_in_place(mm, vma);
+}
+
+struct fastmm_vma *fastmm_vma_take(struct fastmm_mm *mm, size_t at)
+{
+    struct fastmm_vma *vma = mm->vmas[at];
+    mm->vma_count--;
+    memmove(mm->vmas + at, mm->vmas + at + 1, (mm->vma_count - at) * sizeof(struct fastmm_vma *));
+    return vma;
+}
+
+void fastmm_vma_prune_tables(struct fastmm_mm *mm, uint64_t start, uint64_t end)
+{
+    size_t next = fastmm_vma_at(mm, start);
+    uint64_t floor = next ? mm->vmas[next - 1]->end : 0;
+    uint64_t ceiling =
+        next < mm->vma_count ? mm->vmas[next]->start : mm->machine->user_end + FASTMM_PAGE_SIZE;
+    fastmm_table_prune(mm, start, end, floor, ceiling);
+}
+
 void fastmm_vma_remove(struct fastmm_mm *mm, size_t first, size_t count)
 {
     if (count == 0) /* there may be no array yet */
@@ -122,7 +146,7 @@ static void split(struct fastmm_mm *mm, struct fastmm_vma *lower, uint64_t addr,
                   struct fastmm_vma *upper)
 {
     *upper = *lower;
-    upper->pgoff = lower->object || (lower->flags & FASTMM_VM_PFNMAP) ? vma_page(lower, addr) : 0;
+    upper->pgoff = vma_page(lower, addr);
     upper->start = addr;
     lower->end = addr;
     count_in(mm, upper);
@@ -186,7 +210,8 @@ int fastmm_vma_isolate_changing(struct fastmm_mm *mm, uint64_t start, uint64_t e
 /* --- Joining --------------------------------------------------------------------------------- */
 
 /* What a mapping has been through doesn't set it apart by itself. */
-#define HISTORY (FASTMM_VM_ANON_VMA | FASTMM_VM_GUARD | FASTMM_VM_FORKED | VMA_CHANGED)
+#define HISTORY \
+    (FASTMM_VM_ANON_VMA | FASTMM_VM_GUARD | FASTMM_VM_FORKED | FASTMM_VM_UFFD_LOST | VMA_CHANGED)
 
 /* Is b what a would be if it were longer, apart from flags in `ignored`? */
 static bool continues(const struct fastmm_vma *a, const struct fastmm_vma *b, uint32_t ignored)
@@ -194,7 +219,7 @@ static bool continues(const struct fastmm_vma *a, const struct fastmm_vma *b, ui
     if (a->end != b->start || ((a->flags ^ b->flags) & ~(HISTORY | ignored)) ||
         (a->flags & (FASTMM_VM_PFNMAP | FASTMM_VM_MIXEDMAP)))
         return false;
-    return a->object == b->object && (!a->object || b->pgoff == vma_page(a, b->start));
+    return a->object == b->object && b->pgoff == vma_page(a, b->start);
 }
 
 /*

@@ -5,11 +5,21 @@
 
 #include "machine.h"
 
+/* No page of an object, nor of anonymous memory, has this number or a higher one. */
+#define VMA_PGOFF_LIMIT (UINT64_C(1) << 52)
+
 /* Index of the first mapping that ends above `addr`; vma_count if there is none. */
 size_t fastmm_vma_at(const struct fastmm_mm *mm, uint64_t addr);
 
 /* Puts a copy of *spec into its place, with a reference to its object. -ENOMEM. */
 int fastmm_vma_insert(struct fastmm_mm *mm, const struct fastmm_vma *spec);
+
+/* Takes a mapping out of its place without dropping anything, and puts one in. */
+struct fastmm_vma *fastmm_vma_take(struct fastmm_mm *mm, size_t at);
+void fastmm_vma_give(struct fastmm_mm *mm, struct fastmm_vma *vma);
+
+/* Frees the tables that serve [start, end) alone, where nothing is mapped any more. */
+void fastmm_vma_prune_tables(struct fastmm_mm *mm, uint64_t start, uint64_t end);
 
 /* Forgets mappings [first, first + count) and drops their references. */
 void fastmm_vma_remove(struct fastmm_mm *mm, size_t first, size_t count);
@@ -90,7 +100,7 @@ static inline uint64_t vma_clip_end(const struct fastmm_vma *vma, uint64_t end)
     return end < vma->end ? end : vma->end;
 }
 
-/* Page of the object (or raw frame) that `addr` maps. */
+/* Page of the object, raw frame, or number of the anonymous page, that `addr` maps. */
 static inline uint64_t vma_page(const struct fastmm_vma *vma, uint64_t addr)
 {
     return vma->pgoff + ((addr - vma->start) >> FASTMM_PAGE_SHIFT);

@@ -141,9 +141,9 @@ static bool adjacent(const struct ref_slot *s, int upper)
 /* The same mapping, or one that would be if it weren't for flags in `ignored`. */
 static bool alike(const struct ref_slot *a, const struct ref_slot *b, uint32_t ignored)
 {
-    ignored |= FASTMM_VM_ANON_VMA | FASTMM_VM_GUARD | FASTMM_VM_FORKED;
+    ignored |= FASTMM_VM_ANON_VMA | FASTMM_VM_GUARD | FASTMM_VM_FORKED | FASTMM_VM_UFFD_LOST;
     return !((a->flags ^ b->flags) & ~ignored) && a->object == b->object &&
-           (a->object < 0 || a->pgoff + 1 == b->pgoff);
+           a->pgoff + 1 == b->pgoff;
 }
 
 static bool may_join(const struct ref_slot *a, const struct ref_slot *b)
@@ -265,7 +265,7 @@ int ref_map(struct ref *r, int mm, int first, int end, uint32_t flags, int objec
         s->mapped = true;
         s->flags = flags;
         s->object = object;
-        s->pgoff = pgoff + (uint64_t)(i - first);
+        s->pgoff = (object < 0 ? ref_address(r, first) >> 12 : pgoff) + (uint64_t)(i - first);
         s->group = group;
         s->anon = 0;
         s->changed = true;
@@ -294,7 +294,7 @@ int ref_zap(struct ref *r, int mm, int first, int end)
         uint64_t markers = 0;
         if (s->kind == REF_MARKER)
             markers = s->value & FASTMM_MARKER_GUARD;
-        if (entry_wp(s) && s->object >= 0)
+        if (entry_wp(s) && s->object >= 0 && (s->flags & FASTMM_VM_UFFD_WP))
             markers |= FASTMM_MARKER_UFFD_WP;
         drop_entry(r, s);
         if (markers) {
@@ -409,7 +409,7 @@ static int fault_missing(struct ref *r, int mm, int slot, bool write)
 static int fault_write_protected(struct ref *r, int mm, int slot)
 {
     struct ref_slot *s = &r->mm[mm].slot[slot];
-    if (s->wp) {
+    if (s->wp && (s->flags & FASTMM_VM_UFFD_WP)) {
         if (!(s->flags & FASTMM_VM_UFFD_ASYNC))
             return FASTMM_FAULT_UFFD_WP;
         s->wp = false;
@@ -453,6 +453,10 @@ static int fault_once(struct ref *r, int mm, int slot, bool write)
             return FASTMM_FAULT_SIGBUS;
         if (s->value & FASTMM_MARKER_GUARD)
             return FASTMM_FAULT_SIGSEGV;
+        if (!(s->flags & FASTMM_VM_UFFD_WP)) {
+            clear_entry(s);
+            return 1000;
+        }
         return fault_missing(r, mm, slot, write);
     case REF_SWAP:
         return fault_swap(r, mm, slot, write);
@@ -564,7 +568,8 @@ void ref_destroy(struct ref *r, int mm)
 /* May a page become writable without a fault? */
 static bool upgrade(const struct ref *r, const struct ref_slot *s)
 {
-    if (!(s->flags & FASTMM_VM_WRITE) || s->wp || s->kind != REF_PAGE)
+    bool wp = s->wp && (s->flags & FASTMM_VM_UFFD_WP);
+    if (!(s->flags & FASTMM_VM_WRITE) || wp || s->kind != REF_PAGE)
         return false;
     if (is_private(s))
         return r->page[s->page].anon && r->page[s->page].exclusive;
@@ -713,7 +718,8 @@ int ref_guard(struct ref *r, int mm, int first, int end, bool install)
         return -ENOMEM;
     for (int i = first; install && i < end; i++) {
         flag_guard(r, mm, i);
-        stuck |= r->mm[mm].slot[i].object >= 0 && entry_wp(&r->mm[mm].slot[i]);
+        stuck |= r->mm[mm].slot[i].object >= 0 && entry_wp(&r->mm[mm].slot[i]) &&
+                 (r->mm[mm].slot[i].flags & FASTMM_VM_UFFD_WP);
     }
     if (stuck)
         return -EAGAIN;
@@ -749,5 +755,101 @@ int ref_poison(struct ref *r, int mm, int first, int end)
         s[i].kind = REF_MARKER;
         s[i].value = FASTMM_MARKER_POISON;
     }
+    return 0;
+}
+
+/* --- Moving ---------------------------------------------------------------------------------- */
+
+/* The slots from `from` on become what the mapping of slot `like` would be there. */
+static void extend(struct ref *r, int mm, int like, int from, int end)
+{
+    struct ref_slot *s = r->mm[mm].slot;
+    for (int i = from; i < end; i++) {
+        s[i] = s[like];
+        clear_entry(&s[i]);
+        s[i].pgoff = s[like].pgoff + (uint64_t)(i - like);
+        s[i].changed = true;
+    }
+}
+
+static bool in_one(const struct ref *r, int mm, int first, int end)
+{
+    const struct ref_slot *s = r->mm[mm].slot;
+    for (int i = first; i < end; i++)
+        if (!s[i].mapped || s[i].group != s[first].group)
+            return false;
+    return true;
+}
+
+int ref_resize(struct ref *r, int mm, int first, int end, int new_end)
+{
+    const struct ref_slot *s = r->mm[mm].slot;
+    if (new_end > end) {
+        if (!in_one(r, mm, first, end))
+            return -EFAULT;
+        for (int i = end; i < new_end; i++)
+            if (s[i].mapped)
+                return -ENOMEM;
+        extend(r, mm, end - 1, end, new_end);
+        settle(r, mm);
+        return 0;
+    }
+    if (!s[first].mapped)
+        return -EFAULT;
+    return new_end < end ? ref_unmap(r, mm, new_end, end) : 0;
+}
+
+/* Slots of the mapping of `first`, if it would join what moves to `to`. */
+static void find_rest(const struct ref *r, int mm, int first, int to, int size,
+                      bool rest[REF_SLOTS])
+{
+    const struct ref_slot *s = r->mm[mm].slot;
+    int low = first, high = first + 1;
+    while (adjacent(s, low) && s[low - 1].group == s[first].group)
+        low--;
+    while (high < REF_SLOTS && adjacent(s, high) && s[high].group == s[first].group)
+        high++;
+    bool joins =
+        s[first].object < 0 && !s[first].anon &&
+        ((to == high && high % REF_REGION_PAGES) || (to + size == low && low % REF_REGION_PAGES));
+    for (int i = 0; i < REF_SLOTS; i++)
+        rest[i] = joins && i >= low && i < high;
+}
+
+/* The ranges don't overlap. */
+int ref_move(struct ref *r, int mm, int first, int end, int to, int size)
+{
+    struct ref_slot *s = r->mm[mm].slot;
+    if (!in_one(r, mm, first, first + size < end ? first + size : end))
+        return -EFAULT;
+    ref_unmap(r, mm, to, to + size);
+    if (size < end - first) {
+        ref_unmap(r, mm, first + size, end);
+        end = first + size;
+    }
+    bool ends = (s[first].flags & FASTMM_VM_UFFD_WP) && !(s[first].flags & FASTMM_VM_UFFD_REMAP);
+    bool to_rest[REF_SLOTS];
+    find_rest(r, mm, first, to, size, to_rest);
+    isolate(r, mm, first, end);
+    int group = ++r->groups;
+    for (int i = 0; i < end - first; i++) {
+        struct ref_slot *at = &s[to + i];
+        *at = s[first + i];
+        at->group = group;
+        at->changed = true;
+        if (at->object < 0 && !at->anon)
+            at->pgoff = ref_address(r, to + i) >> 12;
+        if (ends)
+            at->wp = false;
+        if (ends && at->kind == REF_MARKER && at->value == FASTMM_MARKER_UFFD_WP)
+            clear_entry(at);
+        clear_entry(&s[first + i]);
+        s[first + i].mapped = false;
+    }
+    extend(r, mm, to + end - first - 1, to + end - first, to + size);
+    settle(r, mm);
+    for (int i = 0; ends && i < REF_SLOTS; i++)
+        if (s[i].mapped && (s[i].group == s[to].group || to_rest[i]))
+            s[i].flags &= ~FASTMM_VM_UFFD;
     return 0;
 }

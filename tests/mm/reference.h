@@ -77,6 +77,8 @@ int ref_swap(struct ref *r, int mm, int slot, uint64_t offset, bool wp, bool exc
 int ref_marker(struct ref *r, int mm, int slot, uint64_t markers);
 int ref_guard(struct ref *r, int mm, int first, int end, bool install);
 int ref_poison(struct ref *r, int mm, int first, int end);
+int ref_resize(struct ref *r, int mm, int first, int end, int new_end);
+int ref_move(struct ref *r, int mm, int first, int end, int to, int size);
 
 /* Ends the test if the library's machine differs from the reference in anything. */
 void ref_compare(struct ref *r, struct fastmm_machine *machine, struct fastmm_mm *const *mms);

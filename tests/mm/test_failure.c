@@ -183,11 +183,17 @@ static int do_poison(struct scene *s)
     return fastmm_mm_uffd_poison(s->mm, BASE + PAGES(8192 + 370), BASE + PAGES(8792));
 }
 
+static int do_move(struct scene *s)
+{
+    return fastmm_mm_move(s->mm, BASE + PAGES(10), BASE + PAGES(1490), BASE + PAGES(20000),
+                          PAGES(1480));
+}
+
 START_TEST(others_fail)
 {
     static int (*const operations[])(struct scene *) = {do_map,          do_unmap,    do_protect,
                                                         do_uffd_protect, do_register, do_populate,
-                                                        do_guard,        do_poison};
+                                                        do_guard,        do_poison,   do_move};
     struct scene s = set_scene();
     fastmm_pte_t before_ptes[1500], ptes[1500];
     EQUAL(fastmm_mm_read(s.mm, BASE, 1500, before_ptes), 0);

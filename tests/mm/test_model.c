@@ -194,6 +194,28 @@ static void op_zap(struct world *w)
     EQUAL(fastmm_mm_zap(w->mm[p.mm], p.from, p.to), ref_zap(w->ref, p.mm, p.first, p.end));
 }
 
+static void op_resize(struct world *w)
+{
+    struct where p = pick_mapped(w);
+    int room = REF_REGION_PAGES - p.first % REF_REGION_PAGES;
+    int size = 1 + (int)below(w, (uint64_t)room);
+    EQUAL(fastmm_mm_resize(w->mm[p.mm], p.from, p.to, p.from + (uint64_t)size * 4096),
+          ref_resize(w->ref, p.mm, p.first, p.end, p.first + size));
+}
+
+static void op_move(struct world *w)
+{
+    struct where p = pick_mapped(w);
+    int length = p.end - p.first;
+    int size = chance(w, 60) ? length : 1 + (int)below(w, 8);
+    int to = (int)below(w, REF_REGIONS) * REF_REGION_PAGES +
+             (int)below(w, (uint64_t)(REF_REGION_PAGES - size + 1));
+    if (to < p.end && p.first < to + size)
+        return;
+    EQUAL(fastmm_mm_move(w->mm[p.mm], p.from, p.to, ref_address(w->ref, to), (uint64_t)size * 4096),
+          ref_move(w->ref, p.mm, p.first, p.end, to, size));
+}
+
 static bool has_table(const struct fastmm_mm *mm, uint64_t page)
 {
     struct fastmm_scan scan;
@@ -247,6 +269,8 @@ static void op_register(struct world *w)
         features |= FASTMM_VM_UFFD_UNPOPULATED;
     if (chance(w, 40))
         features |= FASTMM_VM_UFFD_ASYNC;
+    if (chance(w, 40))
+        features |= FASTMM_VM_UFFD_REMAP;
     EQUAL(fastmm_mm_uffd_register(w->mm[p.mm], p.from, p.to, features),
           ref_register(w->ref, p.mm, p.first, p.end, features));
 }
@@ -341,10 +365,10 @@ static const struct {
     void (*run)(struct world *w);
     unsigned weight;
 } operations[] = {
-    {op_map, 14},       {op_unmap, 4},  {op_protect, 8}, {op_zap, 5},
-    {op_fault, 30},     {op_fork, 6},   {op_destroy, 4}, {op_register, 5},
-    {op_unregister, 2}, {op_wp, 10},    {op_pin, 3},     {op_unpin, 3},
-    {op_swap, 4},       {op_marker, 2}, {op_guard, 4},   {op_poison, 3},
+    {op_map, 14},   {op_unmap, 4},   {op_protect, 8},  {op_zap, 5},        {op_fault, 30},
+    {op_fork, 6},   {op_destroy, 4}, {op_register, 5}, {op_unregister, 2}, {op_wp, 10},
+    {op_pin, 3},    {op_unpin, 3},   {op_swap, 4},     {op_marker, 2},     {op_guard, 4},
+    {op_poison, 3}, {op_resize, 3},  {op_move, 8},
 };
 
 static void one_operation(struct world *w)

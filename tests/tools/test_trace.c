@@ -32,6 +32,9 @@ static const struct {
     {"p0 map 0 1 wx", 12, "a protection is expected"},
     {"p0 map 0 1 rw shared", 21, "o0 to o3 is expected"},
     {"p0 map 0 1 rw shared o0", 1, "this object wasn't declared"},
+    {"p0 mremap 0 4", 14, "a count of pages is expected"},
+    {"p0 mremap 0 4 4 1021", 21, "pages end at 1024"},
+    {"p0 mremap 1020 2 5", 19, "pages end at 1024"},
     {"p0 map 0 1 rw nonsense", 15, "the line should end here"},
     {"p0 read 0 = 7", 13, "an outcome is expected"},
     {"p0 read 0 extra", 11, "the line should end here"},
@@ -99,10 +102,11 @@ END_TEST
 START_TEST(test_window)
 {
     unsigned first, count;
-    struct trace t = parse("p0 read 7\np0 map 20 4 r\np0 fork p1\n");
+    struct trace t = parse("p0 read 7\np0 map 20 4 r\np0 fork p1\np0 mremap 20 4 5 6\n"
+                           "p0 mremap 20 4 8\n");
     trace_window(&t, &first, &count);
-    ck_assert_uint_eq(first, 7);
-    ck_assert_uint_eq(count, 17);
+    ck_assert_uint_eq(first, 6);
+    ck_assert_uint_eq(count, 22);
     trace_free(&t);
 }
 END_TEST

@@ -138,6 +138,25 @@ static void make_unmap(struct generator *g, struct trace_op *op)
     mark(g->registered[op->process], op, false);
 }
 
+/* A range that grows or shrinks where it is, or goes anywhere else. */
+static void make_remap(struct generator *g, struct trace_op *op)
+{
+    bool *mapped = g->mapped[op->process], *registered = g->registered[op->process];
+    within(g, mapped, op);
+    unsigned room = FIRST + PAGES - op->first;
+    op->size = chance(g, 60) ? op->count : 1 + below(g, room);
+    op->moves = chance(g, 75);
+    op->target = op->moves ? FIRST + below(g, PAGES - op->size + 1) : 0;
+    bool overlaps = op->target < op->first + op->count && op->first < op->target + op->size;
+    if (!op->moves || overlaps)
+        return;
+    struct trace_op there = {.first = op->target, .count = op->size};
+    mark(mapped, op, false);
+    mark(mapped, &there, true);
+    mark(registered, &there, registered[op->first - FIRST]);
+    mark(registered, op, false);
+}
+
 static void make_protect(struct generator *g, struct trace_op *op)
 {
     within(g, g->mapped[op->process], op);
@@ -154,7 +173,8 @@ static void make_register(struct generator *g, struct trace_op *op)
     within(g, g->mapped[op->process], op);
     op->flags = (chance(g, 40) ? FASTMM_VM_UFFD_ASYNC : 0) |
                 (chance(g, 40) ? FASTMM_VM_UFFD_UNPOPULATED : 0) |
-                (chance(g, 40) ? FASTMM_VM_UFFD_FORK : 0);
+                (chance(g, 40) ? FASTMM_VM_UFFD_FORK : 0) |
+                (chance(g, 40) ? FASTMM_VM_UFFD_REMAP : 0);
     mark(g->registered[op->process], op, true);
 }
 
@@ -196,6 +216,7 @@ static const struct {
 } verbs[] = {
     {TRACE_MAP, 12, make_map},
     {TRACE_UNMAP, 4, make_unmap},
+    {TRACE_REMAP, 6, make_remap},
     {TRACE_PROTECT, 8, make_protect},
     {TRACE_READ, 14, make_on_mapped},
     {TRACE_WRITE, 20, make_on_mapped},

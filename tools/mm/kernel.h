@@ -10,7 +10,7 @@
 #include <sched.h>
 
 /* One userfaultfd for each set of features, since those belong to the descriptor. */
-#define KERNEL_UFFDS 8u
+#define KERNEL_UFFDS 16u
 
 struct kernel_process {
     pid_t pid; /* 0: none */
@@ -39,6 +39,10 @@ static inline uint64_t kernel_address(unsigned page)
 /* kernel_agent.c: a request and its reply. -1 with *error if the agent doesn't answer. */
 int kernel_ask(const struct kernel_process *p, const struct agent_request *request, int descriptor,
                struct agent_reply *reply, int *received, struct tool_error *error);
+/* Likewise for what userfaultfds may want to hear of before it ends; `child`, if it is a fork. */
+int kernel_ask_heard(const struct kernel_process *p, struct kernel_process *child,
+                     const struct agent_request *request, int descriptor, struct agent_reply *reply,
+                     struct tool_error *error);
 /* The first agent. -1 with *error. */
 int kernel_start(struct kernel *k, struct tool_error *error);
 /* A child of `parent`; 0 with *result 0 or a negative errno. */
@@ -58,11 +62,16 @@ int kernel_protect(struct kernel *k, const struct trace_op *op, int *outcome,
                    struct tool_error *error);
 int kernel_poison(struct kernel *k, const struct trace_op *op, int *outcome,
                   struct tool_error *error);
-/* Descriptors of `parent` that want to hear of a fork; returns how many. */
-unsigned kernel_fork_listeners(const struct kernel_process *parent, unsigned *which);
-/* Takes the message of a fork off uffd `which` of the parent. */
-void kernel_take_fork(const struct kernel_process *parent, struct kernel_process *child,
-                      unsigned which);
+/* Descriptors that want to hear of forks and moves; returns how many. */
+unsigned kernel_listeners(const struct kernel_process *p, unsigned *which);
+/* Takes the message of a fork or a move off uffd `which`. */
+void kernel_hear(const struct kernel_process *p, struct kernel_process *child, unsigned which);
+/* Do registrations with this userfaultfd (1 + index) follow when a mapping moves? */
+bool kernel_follows(unsigned registered);
+
+/* kernel_remap.c */
+int kernel_remap(struct kernel *k, const struct trace_op *op, int *outcome,
+                 struct tool_error *error);
 
 /* kernel_look.c */
 void kernel_look_open(struct kernel *k);

@@ -101,22 +101,32 @@ int kernel_start(struct kernel *k, struct tool_error *error)
     return greet(&k->process[0], pid, error);
 }
 
-/* A fork that somebody listens to ends only when its messages have been read. */
-static int wait_for_fork(const struct kernel_process *parent, struct kernel_process *child,
-                         struct agent_reply *reply, struct tool_error *error)
+/* What somebody listens to ends only when its messages have been read. */
+static int wait_heard(const struct kernel_process *p, struct kernel_process *child,
+                      struct agent_reply *reply, struct tool_error *error)
 {
-    unsigned which[KERNEL_UFFDS], count = kernel_fork_listeners(parent, which);
-    struct pollfd polls[KERNEL_UFFDS + 1] = {{.fd = parent->socket, .events = POLLIN}};
+    unsigned which[KERNEL_UFFDS], count = kernel_listeners(p, which);
+    struct pollfd polls[KERNEL_UFFDS + 1] = {{.fd = p->socket, .events = POLLIN}};
     for (unsigned i = 0; i < count; i++)
-        polls[i + 1] = (struct pollfd){.fd = parent->uffd[which[i]], .events = POLLIN};
+        polls[i + 1] = (struct pollfd){.fd = p->uffd[which[i]], .events = POLLIN};
     while (count && !(polls[0].revents & (POLLIN | POLLHUP))) {
         if (poll(polls, count + 1, PATIENCE_MS) <= 0)
-            return tool_fail(error, "kernel: a fork doesn't end");
+            return tool_fail(error, "kernel: a fork or a move doesn't end");
         for (unsigned i = 0; i < count; i++)
             if (polls[i + 1].revents & POLLIN)
-                kernel_take_fork(parent, child, which[i]);
+                kernel_hear(p, child, which[i]);
     }
-    return answer(parent, reply, NULL, error);
+    return answer(p, reply, NULL, error);
+}
+
+int kernel_ask_heard(const struct kernel_process *p, struct kernel_process *child,
+                     const struct agent_request *request, int descriptor, struct agent_reply *reply,
+                     struct tool_error *error)
+{
+    int rc = agent_send(p->socket, request, sizeof(*request), descriptor);
+    if (rc)
+        return tool_fail(error, "kernel: process %d is gone: %s", p->pid, strerror(-rc));
+    return wait_heard(p, child, reply, error);
 }
 
 int kernel_fork(struct kernel *k, unsigned parent, unsigned child, int64_t *result,
@@ -128,12 +138,10 @@ int kernel_fork(struct kernel *k, unsigned parent, unsigned child, int64_t *resu
     int ends[2];
     if (socket_pair(ends, error))
         return -1;
-    int rc = agent_send(from->socket, &request, sizeof(request), ends[1]);
-    close(ends[1]);
     to->socket = ends[0];
+    int rc = kernel_ask_heard(from, to, &request, ends[1], &reply, error);
+    close(ends[1]);
     if (rc)
-        return tool_fail(error, "kernel: process %d is gone: %s", from->pid, strerror(-rc));
-    if (wait_for_fork(from, to, &reply, error))
         return -1;
     *result = reply.result < 0 ? reply.result : 0;
     return reply.result > 0 ? greet(to, (pid_t)reply.result, error) : 0;

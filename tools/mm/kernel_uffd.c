@@ -36,13 +36,17 @@ static const struct {
     {FASTMM_VM_UFFD_FORK, UFFD_FEATURE_EVENT_FORK},
     {FASTMM_VM_UFFD_UNPOPULATED, FEATURE_WP_UNPOPULATED},
     {FASTMM_VM_UFFD_ASYNC, FEATURE_WP_ASYNC},
+    {FASTMM_VM_UFFD_REMAP, UFFD_FEATURE_EVENT_REMAP},
 };
-#define FORK_BIT 1u /* index of the first row, as a bit of a descriptor's index */
+#define FEATURES 4u
+/* Rows as bits of a descriptor's index. */
+#define FORK_BIT  (1u << 0)
+#define REMAP_BIT (1u << 3)
 
 static unsigned index_of(uint32_t flags)
 {
     unsigned index = 0;
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < FEATURES; i++)
         if (flags & features[i].flag)
             index |= 1u << i;
     return index;
@@ -55,7 +59,7 @@ static int say_features(int fd, unsigned index)
         .features =
             UFFD_FEATURE_SIGBUS | UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_WP_HUGETLBFS_SHMEM,
     };
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < FEATURES; i++)
         if (index & (1u << i))
             api.features |= features[i].feature;
     return ioctl(fd, UFFDIO_API, &api) ? -errno : 0;
@@ -207,20 +211,24 @@ int kernel_poison(struct kernel *k, const struct trace_op *op, int *outcome,
     return 0;
 }
 
-unsigned kernel_fork_listeners(const struct kernel_process *parent, unsigned *which)
+bool kernel_follows(unsigned registered)
+{
+    return registered && ((registered - 1) & REMAP_BIT);
+}
+
+unsigned kernel_listeners(const struct kernel_process *p, unsigned *which)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < KERNEL_UFFDS; i++)
-        if ((i & FORK_BIT) && parent->uffd[i] >= 0)
+        if ((i & (FORK_BIT | REMAP_BIT)) && p->uffd[i] >= 0)
             which[count++] = i;
     return count;
 }
 
-void kernel_take_fork(const struct kernel_process *parent, struct kernel_process *child,
-                      unsigned which)
+void kernel_hear(const struct kernel_process *p, struct kernel_process *child, unsigned which)
 {
     struct uffd_msg message;
-    if (read(parent->uffd[which], &message, sizeof(message)) == (ssize_t)sizeof(message) &&
-        message.event == UFFD_EVENT_FORK)
+    if (read(p->uffd[which], &message, sizeof(message)) == (ssize_t)sizeof(message) &&
+        message.event == UFFD_EVENT_FORK && child)
         child->uffd[which] = (int)message.arg.fork.ufd;
 }

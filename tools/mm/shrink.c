@@ -28,6 +28,8 @@ static void narrow(const struct trace *trace, size_t at, bool upper, struct trac
         op->first += op->count - half;
         op->offset += op->object >= 0 ? op->count - half : 0;
     }
+    if (op->size == op->count || trace_op_end(op) > TRACE_PAGES)
+        op->size = half;
     op->count = half;
 }
 

@@ -178,6 +178,19 @@ static int map(struct reader *r, struct trace_op *op)
     return 0;
 }
 
+static int remap(struct reader *r, struct trace_op *op)
+{
+    int64_t size = 0, target = 0;
+    if (range(r, op, true) || number(r, "a count of pages", 1, TRACE_PAGES, &size))
+        return -1;
+    op->size = (unsigned)size;
+    op->moves = digits(r, 0, TRACE_PAGES) >= 0;
+    if (op->moves && number(r, "a page", 0, TRACE_PAGES - 1, &target))
+        return -1;
+    op->target = (unsigned)target;
+    return trace_op_end(op) > TRACE_PAGES ? fail(r, "pages end at %u", TRACE_PAGES) : 0;
+}
+
 static int expect(struct reader *r, struct trace_op *op)
 {
     if (range(r, op, false))
@@ -218,6 +231,8 @@ static int arguments(struct reader *r, struct trace_op *op)
         return range(r, op, true) || protection(r, op) ? -1 : 0;
     case SHAPE_MAP:
         return map(r, op);
+    case SHAPE_REMAP:
+        return remap(r, op);
     case SHAPE_REGISTER:
         if (range(r, op, true))
             return -1;
@@ -384,6 +399,12 @@ static bool names_pages(const struct trace_op *op)
     return shape != SHAPE_NOTHING && shape != SHAPE_FORK && shape != SHAPE_RSS;
 }
 
+unsigned trace_op_end(const struct trace_op *op)
+{
+    unsigned end = op->first + op->count, there = (op->moves ? op->target : op->first) + op->size;
+    return op->verb == TRACE_REMAP && there > end ? there : end;
+}
+
 void trace_window(const struct trace *trace, unsigned *first, unsigned *count)
 {
     unsigned low = TRACE_PAGES, high = 0;
@@ -392,7 +413,8 @@ void trace_window(const struct trace *trace, unsigned *first, unsigned *count)
         if (!names_pages(op))
             continue;
         low = op->first < low ? op->first : low;
-        high = op->first + op->count > high ? op->first + op->count : high;
+        low = op->moves && op->target < low ? op->target : low;
+        high = trace_op_end(op) > high ? trace_op_end(op) : high;
     }
     *first = low < high ? low : 0;
     *count = low < high ? high - low : 1;

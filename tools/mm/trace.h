@@ -25,6 +25,7 @@
 enum trace_verb {
     TRACE_MAP,
     TRACE_UNMAP,
+    TRACE_REMAP,
     TRACE_PROTECT,
     TRACE_READ,
     TRACE_WRITE,
@@ -81,10 +82,13 @@ struct trace_op {
     int object;            /* -1 for anonymous memory */
     unsigned offset;       /* first page of the object */
     unsigned child;        /* fork */
-    enum trace_kind kind;  /* expect */
-    unsigned attributes;   /* expect */
-    int64_t number;        /* expect: entries that map the page, or -1; rss: pages */
-    unsigned counter;      /* rss: enum fastmm_rss */
+    unsigned size;         /* mremap: pages there are to be */
+    bool moves;            /* mremap: to page `target` */
+    unsigned target;
+    enum trace_kind kind; /* expect */
+    unsigned attributes;  /* expect */
+    int64_t number;       /* expect: entries that map the page, or -1; rss: pages */
+    unsigned counter;     /* rss: enum fastmm_rss */
     bool has_outcome;
     int outcome; /* 0, a negative errno, or an enum fastmm_fault */
 };
@@ -119,6 +123,9 @@ void trace_state_init(struct trace_state *state);
 /* NULL and the state after it, or what is wrong. */
 const char *trace_step(struct trace_state *state, const struct trace *trace,
                        const struct trace_op *op);
+
+/* The page after the last that the operation names, where it is and where it goes. */
+unsigned trace_op_end(const struct trace_op *op);
 
 /* The pages that any operation names: [*first, *first + *count). */
 void trace_window(const struct trace *trace, unsigned *first, unsigned *count);

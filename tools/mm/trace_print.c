@@ -54,6 +54,11 @@ void trace_print_op(FILE *out, const struct trace_op *op)
     case SHAPE_MAP:
         print_map(out, op);
         break;
+    case SHAPE_REMAP:
+        fprintf(out, " %u %u %u", op->first, op->count, op->size);
+        if (op->moves)
+            fprintf(out, " %u", op->target);
+        break;
     case SHAPE_REGISTER:
         fprintf(out, " %u %u", op->first, op->count);
         print_each_of(out, trace_features, op->flags);

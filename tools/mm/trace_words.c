@@ -7,6 +7,7 @@
 const struct trace_verb_words trace_verbs[TRACE_VERBS] = {
     [TRACE_MAP] = {"map", SHAPE_MAP},
     [TRACE_UNMAP] = {"unmap", SHAPE_RANGE},
+    [TRACE_REMAP] = {"mremap", SHAPE_REMAP},
     [TRACE_PROTECT] = {"mprotect", SHAPE_PROTECT},
     [TRACE_READ] = {"read", SHAPE_PAGES},
     [TRACE_WRITE] = {"write", SHAPE_PAGES},
@@ -47,6 +48,7 @@ const struct trace_word trace_features[] = {
     {"async", FASTMM_VM_UFFD_ASYNC},
     {"unpopulated", FASTMM_VM_UFFD_UNPOPULATED},
     {"event-fork", FASTMM_VM_UFFD_FORK},
+    {"event-remap", FASTMM_VM_UFFD_REMAP},
     {NULL, 0},
 };
 

@@ -17,6 +17,7 @@ enum trace_shape {
     SHAPE_PAGES,    /* FIRST [COUNT] */
     SHAPE_PROTECT,  /* FIRST COUNT PROT */
     SHAPE_MAP,      /* FIRST COUNT PROT [private|shared OBJECT [OFFSET]] [FLAG...] */
+    SHAPE_REMAP,    /* FIRST COUNT SIZE [TARGET] */
     SHAPE_REGISTER, /* FIRST COUNT [FEATURE...] */
     SHAPE_FORK,     /* CHILD */
     SHAPE_EXPECT,   /* FIRST [COUNT] KIND [ATTRIBUTE...] */

@@ -194,6 +194,8 @@ static int apply(struct world *world, const struct trace_op *op, int *outcome,
         return map(k, p, op, outcome, error);
     case TRACE_UNMAP:
         return unmap(p, op, outcome, error);
+    case TRACE_REMAP:
+        return kernel_remap(k, op, outcome, error);
     case TRACE_PROTECT:
         return protect(p, op, outcome, error);
     case TRACE_READ:

@@ -144,6 +144,37 @@ static int map(struct model *m, struct fastmm_mm *mm, const struct trace_op *op)
     return fastmm_mm_map(mm, &map);
 }
 
+/* The kernel moves several mappings one by one, up to the first that is registered. */
+static int move_each(struct fastmm_mm *mm, uint64_t start, uint64_t end, uint64_t to)
+{
+    const struct fastmm_vma *vma = fastmm_mm_find(mm, start);
+    if (!vma)
+        return -EFAULT;
+    if (vma->end >= end)
+        return fastmm_mm_move(mm, start, end, to, end - start);
+    for (uint64_t at = start; (vma = first_in(mm, at, end));) {
+        uint64_t from = vma->start > at ? vma->start : at;
+        at = vma->end < end ? vma->end : end;
+        int rc = vma->flags & FASTMM_VM_UFFD_WP
+                     ? -EFAULT
+                     : fastmm_mm_move(mm, from, at, to + (from - start), at - from);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+static int remap(struct fastmm_mm *mm, const struct trace_op *op)
+{
+    uint64_t start = address(op->first), end = address(op->first + op->count);
+    uint64_t to = address(op->target), size = (uint64_t)op->size * FASTMM_PAGE_SIZE;
+    if (!op->moves)
+        return fastmm_mm_resize(mm, start, end, start + size);
+    bool overlap = to < end && start < to + size;
+    return op->size == op->count && !overlap ? move_each(mm, start, end, to)
+                                             : fastmm_mm_move(mm, start, end, to, size);
+}
+
 static int touch(struct fastmm_mm *mm, const struct trace_op *op)
 {
     return fastmm_mm_access(mm, address(op->first), (uint64_t)op->count * FASTMM_PAGE_SIZE,
@@ -188,6 +219,8 @@ static int apply_op(struct model *m, const struct trace_op *op)
         return map(m, mm, op);
     case TRACE_UNMAP:
         return fastmm_mm_unmap(mm, start, end);
+    case TRACE_REMAP:
+        return remap(mm, op);
     case TRACE_PROTECT:
         return in_parts(mm, op, call_protect, -ENOMEM, true);
     case TRACE_READ:
