@@ -7,6 +7,7 @@
 #include <string.h>
 
 static const struct tool tools[] = {
+    {"compare", tool_compare, "two result files of the benchmarks, from one machine or two"},
     {"info", tool_info, "what this CPU offers, what was chosen for it, and why"},
     {"mm", tool_mm, "traces of memory management, on the model and on the running kernel"},
     {"record", tool_record, "a live process's address space, written to a snapshot file"},

@@ -7,18 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int read_all(FILE *file, const char *path, struct text *out, struct tool_error *error)
+static int read_all(FILE *file, const char *path, size_t most, struct text *out,
+                    struct tool_error *error)
 {
     /* One byte more than is allowed, to notice that there is more. */
-    out->bytes = malloc(TEXT_MAX + 1);
+    out->bytes = malloc(most + 1);
     if (!out->bytes)
         return tool_fail(error, "%s: out of memory", path);
     errno = 0;
-    out->size = fread(out->bytes, 1, TEXT_MAX + 1, file);
+    out->size = fread(out->bytes, 1, most + 1, file);
     if (ferror(file)) {
         tool_fail(error, "%s: %s", path, strerror(errno));
-    } else if (out->size > TEXT_MAX) {
-        tool_fail(error, "%s: larger than %zu MiB, so not such a file", path, TEXT_MAX >> 20);
+    } else if (out->size > most) {
+        tool_fail(error, "%s: larger than %zu MiB, so not such a file", path, most >> 20);
     } else {
         return 0;
     }
@@ -29,10 +30,15 @@ static int read_all(FILE *file, const char *path, struct text *out, struct tool_
 
 int text_read(const char *path, struct text *out, struct tool_error *error)
 {
+    return text_read_most(path, TEXT_MAX, out, error);
+}
+
+int text_read_most(const char *path, size_t most, struct text *out, struct tool_error *error)
+{
     FILE *file = fopen(path, "r");
     if (!file)
         return tool_fail(error, "%s: %s", path, strerror(errno));
-    int result = read_all(file, path, out, error);
+    int result = read_all(file, path, most, out, error);
     fclose(file);
     return result;
 }

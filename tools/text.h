@@ -17,6 +17,8 @@ struct text {
 
 /* 0, or -1 with *error. */
 int text_read(const char *path, struct text *out, struct tool_error *error);
+/* For what programs write, which may be larger. */
+int text_read_most(const char *path, size_t most, struct text *out, struct tool_error *error);
 
 /* A walk over the lines of a text. */
 struct text_lines {

@@ -23,6 +23,7 @@ struct tool {
     const char *summary; /* one line for `fastmm help` */
 };
 
+int tool_compare(int argc, char **argv);
 int tool_info(int argc, char **argv);
 int tool_mm(int argc, char **argv);
 int tool_record(int argc, char **argv);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "stats.h"
 
+#include "random.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,15 +32,6 @@ double stats_geomean(const double *values, unsigned count)
     return count ? exp(sum / count) : 0;
 }
 
-/* SplitMix64. */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
 /* Where each round starts; the end of the last one comes after. Returns the number of rounds. */
 static unsigned find_rounds(const struct stats_blocks *blocks, unsigned *start)
 {
@@ -56,10 +49,10 @@ static void draw_blocks(const struct stats_blocks *blocks, double *room, uint64_
 {
     unsigned start[STATS_MAX_ROUNDS + 1], rounds = find_rounds(blocks, start), drawn = 0;
     for (unsigned r = 0; r < rounds; r++) {
-        uint64_t from = next_random(random) % rounds;
+        uint64_t from = random_next(random) % rounds;
         unsigned size = start[from + 1] - start[from];
         for (unsigned i = start[r]; i < start[r + 1]; i++)
-            room[drawn++] = blocks->ratios[start[from] + next_random(random) % size];
+            room[drawn++] = blocks->ratios[start[from] + random_next(random) % size];
     }
 }
 

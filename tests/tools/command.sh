@@ -96,6 +96,40 @@ expect 2 '' "no option '--nonsense'" tune --nonsense
 expect 2 '' "'-o' needs a value" tune -o
 expect 1 '' '/no/such/dir/file: No such file' tune -o /no/such/dir/file
 
+# comparison FILE CPU TIME...: a result file of one case.
+comparison() {
+    file=$1 cpu=$2
+    shift 2
+    {
+        printf '{"context": {"cpu": "%s"}, "benchmarks": [' "$cpu"
+        separator=
+        for time; do
+            printf '%s{"run_name": "counter/add", "run_type": "iteration", "real_time": %s,' \
+                "$separator" "$time"
+            printf '"time_unit": "ns"}'
+            separator=,
+        done
+        echo ']}'
+    } >"$file"
+}
+comparison "$scratch/a" X 10 10.1 9.9 10 10.1 10
+comparison "$scratch/b" Y 11 11.1 10.9 11 11.1 11
+expect 0 'counter/add: worse, -9.98' '' compare "$scratch/a" "$scratch/b"
+expect 0 'counter/add: none, +0.00' '' compare "$scratch/a" "$scratch/a"
+expect 0 'cpu *A: X' '' compare "$scratch/a" "$scratch/b"
+expect 0 'BAmean-95 *BAmean-99' '' compare "$scratch/a" "$scratch/b"
+expect 0 '"verdict": "worse"' '' compare --json "$scratch/a" "$scratch/b"
+comparison "$scratch/c" X 10
+expect 0 'undecided.*1 clusters are too few' '' compare "$scratch/a" "$scratch/c"
+expect 0 'usage: fastmm compare' '' compare --help
+expect 2 '' 'two files are compared, and 1 were named' compare "$scratch/a"
+expect 2 '' 'unknown option' compare --nonsense
+expect 1 '' '/no/such/file: No such file' compare "$scratch/a" /no/such/file
+expect 1 '' "$scratch/zen3:1:1: no value" compare "$scratch/zen3" "$scratch/a"
+echo '{"goals": []}' >"$scratch/empty"
+expect 1 '' "$scratch/empty: there are no times in it" compare "$scratch/a" "$scratch/empty"
+expect 1 '' 'larger than 256 MiB' compare "$scratch/a" /dev/zero
+
 if "$fastmm" info >/dev/full 2>"$scratch/err" || ! grep -q 'cannot write' "$scratch/err"; then
     echo 'FAILED: a full disk looks like success'
     failed=1

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* SplitMix64: the draws of a bootstrap must be the same wherever the same figures are judged. */
+#ifndef FASTMM_RESULTS_RANDOM_H
+#define FASTMM_RESULTS_RANDOM_H
+
+#include <stdint.h>
+
+static inline uint64_t random_next(uint64_t *state)
+{
+    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+#endif
