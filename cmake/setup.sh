@@ -66,6 +66,7 @@ setpriv           tool:setpriv      util-linux        util-linux
 aarch64-compiler  tool:aarch64-linux-gnu-gcc  gcc-aarch64-linux-gnu,libc6-dev-arm64-cross  -
 aarch64-emulator  tool:qemu-aarch64 qemu-user         qemu-user
 x86-64-emulator   tool:qemu-x86_64  qemu-user         qemu-user
+Valgrind          tool:valgrind     valgrind          valgrind
 END
         ;;
     *) fail "no group is named '$1' (build, peers, ci)" ;;

@@ -6,6 +6,7 @@
  */
 #include "copy/plan.h"
 
+#include "base/words.h"
 #include "copy/impl.h"
 #include "copy/rule.h"
 
@@ -218,7 +219,8 @@ int fastmm_copy_plan_for(const struct fastmm_cpu *cpu, const struct fastmm_copy_
     if (error)
         return error;
 
-    struct fastmm_copy_plan p = {0};
+    struct fastmm_copy_plan p;
+    clear_words(&p, sizeof(p));
     uint64_t usable = without(cpu->usable, s->disable);
     error = check_available(s, usable, reason);
     if (error)
@@ -238,7 +240,7 @@ int fastmm_copy_plan_for(const struct fastmm_cpu *cpu, const struct fastmm_copy_
                         s->fill_rep_min, s->fill_stream_min, 0);
         p.rep_align = rule->align;
     }
-    *plan = p;
+    copy_words(plan, &p, sizeof(p));
     return 0;
 }
 

@@ -12,6 +12,7 @@
  */
 #include "copy/select.h"
 
+#include "base/words.h"
 #include "copy/straight.h"
 
 #include <stddef.h>
@@ -23,18 +24,8 @@ static struct fastmm_copy_choice by_default;
 static struct fastmm_copy_choice by_user[2];
 static const struct fastmm_copy_choice *in_force; /* NULL: nobody has asked yet */
 
-typedef uint64_t word __attribute__((may_alias));
-
 _Static_assert(FASTMM_COPY_REP_FLOOR >= FASTMM_STRAIGHT_MIN, "no threshold is below those sizes");
-_Static_assert(sizeof(struct fastmm_copy_choice) % sizeof(word) == 0, "copied word by word");
-
-/* Both may be read or written by others meanwhile. */
-static void copy_words(void *to, const void *from, size_t bytes)
-{
-    for (size_t i = 0; i < bytes / sizeof(word); i++)
-        __atomic_store_n((word *)to + i, __atomic_load_n((const word *)from + i, __ATOMIC_RELAXED),
-                         __ATOMIC_RELAXED);
-}
+_Static_assert(sizeof(struct fastmm_copy_choice) % sizeof(record_word) == 0, "made of words");
 
 static const struct fastmm_copy_choice *now_in_force(void)
 {
@@ -57,6 +48,7 @@ static uint64_t straight(const struct fastmm_copy_plan *plan, uint64_t plain_end
 static int choose(const struct fastmm_copy_settings *settings, struct fastmm_copy_choice *choice,
                   const char **reason)
 {
+    clear_words(choice, sizeof(*choice));
     int error = fastmm_copy_plan_for(fastmm_cpu_native(), settings, &choice->plan, reason);
     if (error)
         return error;
@@ -87,7 +79,7 @@ const struct fastmm_copy_choice *fastmm_copy_choice_made(void)
     const struct fastmm_copy_choice *choice = now_in_force();
     if (FASTMM_LIKELY(choice != NULL))
         return choice;
-    struct fastmm_copy_choice made = {0};
+    struct fastmm_copy_choice made;
     choose(NULL, &made, NULL); /* the defaults are never refused */
     copy_words(&by_default, &made, sizeof(made));
     if (__atomic_compare_exchange_n(&in_force, &choice, &by_default, 0, __ATOMIC_SEQ_CST,
@@ -98,7 +90,7 @@ const struct fastmm_copy_choice *fastmm_copy_choice_made(void)
 
 int fastmm_copy_configure(const struct fastmm_copy_settings *settings, const char **reason)
 {
-    struct fastmm_copy_choice made = {0};
+    struct fastmm_copy_choice made;
     int error = choose(settings, &made, reason);
     if (error)
         return error;
@@ -113,5 +105,5 @@ void fastmm_copy_plan_get(struct fastmm_copy_plan *plan)
 {
     struct fastmm_copy_choice choice;
     copy_words(&choice, fastmm_copy_choice_made(), sizeof(choice));
-    *plan = choice.plan;
+    copy_words(plan, &choice.plan, sizeof(*plan));
 }

@@ -4,6 +4,7 @@
  * leaves are copied from the host, and the package-wide L3 of a 2-CPU guest reads 320 MiB. A
  * statement is believed if such a cache has been built; the more detailed source goes first.
  */
+#include "base/words.h"
 #include "leaf.h"
 
 #define KIB ((uint64_t)1024)
@@ -118,7 +119,8 @@ static int plausible_line(uint32_t line)
 
 void fastmm_cpu_decode_caches(const struct cpuid_reader *reader, struct fastmm_cpu *cpu)
 {
-    struct statements s = {0};
+    struct statements s;
+    clear_words(&s, sizeof(s));
     read_geometry(reader, 4, FASTMM_CPU_CACHE_LEAF4, &s);
     read_geometry(reader, 0x8000001du, FASTMM_CPU_CACHE_LEAF8_1D, &s);
     read_kilobytes(reader, &s);

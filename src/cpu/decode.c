@@ -4,6 +4,7 @@
  * mask some, invent others and leave stale limits, so that every read is bounded by what the source
  * declares and every string is made printable.
  */
+#include "base/words.h"
 #include "leaf.h"
 #include "text.h"
 
@@ -95,17 +96,13 @@ static void decode_name(const struct cpuid_reader *reader, struct fastmm_cpu *cp
     char padded[sizeof(cpu->name)];
     put_text(padded, text, 12);
 
-    unsigned from = 0, at = 0, end = 0;
+    unsigned from = 0, at = 0;
     while (padded[from] == ' ')
         from++;
-    for (; padded[from]; from++) {
-        cpu->name[at++] = padded[from];
-        if (padded[from] != ' ')
-            end = at;
-    }
-    cpu->name[end] = '\0';
-    for (unsigned i = end; i < at; i++)
-        cpu->name[i] = '\0';
+    while (padded[from])
+        cpu->name[at++] = padded[from++];
+    while (at > 0 && cpu->name[at - 1] == ' ')
+        cpu->name[--at] = '\0';
 }
 
 static void decode_features(const struct cpuid_reader *reader, struct fastmm_cpu *cpu)
@@ -145,7 +142,7 @@ void fastmm_cpu_decode(const struct fastmm_cpuid_source *source, struct fastmm_c
 {
     const uint32_t osxsave = 1u << 27, hypervisor = 1u << 31;
 
-    *cpu = (struct fastmm_cpu){0};
+    clear_words(cpu, sizeof(*cpu));
     struct cpuid_reader reader = reader_of(source);
     struct cpuid_leaf one = fastmm_cpuid_leaf(&reader, 1, 0);
     decode_vendor(fastmm_cpuid_leaf(&reader, 0, 0), cpu);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One access for a sanitizer to judge: probe WAY SCENARIO SIZE. Ends with 0 unless the sanitizer
- * ends it first, and with NO_SUCH_WAY if this CPU lacks it.
+ * One access for a sanitizer or valgrind to judge: probe WAY SCENARIO SIZE; or all sizes up to
+ * that one in blocks of no byte more, scenario "exact". Ends with 0 unless the judge ends it first,
+ * and with NO_SUCH_WAY if this CPU lacks it.
  */
 #include <fastmm/copy.h>
 
@@ -47,11 +48,31 @@ static int is_odd(const unsigned char *p, size_t n)
     return odd;
 }
 
+static void try_exactly(const char *way, size_t n)
+{
+    unsigned char *from = malloc(n), *to = malloc(n);
+    if (!from || !to)
+        exit(2);
+    memset(from, 1, n);
+    copy(way, to, from, n);
+    if (memcmp(to, from, n) != 0)
+        exit(2);
+    clear(way, to, n);
+    is_odd(to, n);
+    free(from);
+    free(to);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 4)
         return 2;
     const char *way = argv[1], *scenario = argv[2];
+    if (strcmp(scenario, "exact") == 0) {
+        for (size_t n = 1; n <= (size_t)atol(argv[3]); n += n < 700 ? 1 : 61)
+            try_exactly(way, n);
+        return 0;
+    }
     size_t n = (size_t)atol(argv[3]),
            past = (size_t)atol(scenario + strcspn(scenario, "0123456789"));
     unsigned char *small = malloc(n), *large = malloc(n + 64), *other = malloc(n + 64);

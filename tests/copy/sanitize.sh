@@ -55,11 +55,13 @@ if "$cc" -dumpmachine | grep -q x86_64 && build "$cc" address; then
         expect report "$scenario"
     done
     expect silence plain
+    expect silence exact
 fi
 if command -v clang >/dev/null && build clang memory; then
     tried=1
     expect silence initialised
     expect silence cleared0
+    expect silence exact
     expect report uninitialised
 fi
 if [ $tried = 0 ]; then
