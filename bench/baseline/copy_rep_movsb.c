@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The string instructions, inlined: what "fast short rep movsb" promises to make enough. */
+/* The string instruction, inlined: what "fast short rep movsb" promises to make enough. */
 #include <stddef.h>
 
 static inline void rep_movsb(void *d, const void *s, size_t n)
@@ -7,13 +7,7 @@ static inline void rep_movsb(void *d, const void *s, size_t n)
     __asm__ volatile("rep movsb" : "+D"(d), "+S"(s), "+c"(n) : : "memory");
 }
 
-static inline void rep_stosb(void *d, size_t n)
-{
-    __asm__ volatile("rep stosb" : "+D"(d), "+c"(n) : "a"(0) : "memory");
-}
-
 #define RIVAL         copy_rep_movsb
 #define RIVAL_NAME    "rep_movsb"
 #define COPY(d, s, n) rep_movsb(d, s, n)
-#define CLEAR(d, n)   rep_stosb(d, n)
 #include "copy/loops.h"

@@ -19,15 +19,14 @@ static const int64_t reload[] = {8, 12, 16, 24, 32, 48, 64};
 
 static const struct copy_rival *const everybody[] = {&copy_fastmm, &copy_libc, &copy_rep_movsb,
                                                      &copy_vector_loop};
+static const struct copy_rival *const who_clears[] = {&copy_fastmm, &copy_libc, &copy_rep_stosb};
 
-static void add_sizes(const struct copy_rival *rival, const int64_t *sizes, size_t count)
+static void add_sizes(const char *job, const struct copy_rival *rival, copy_loop *loop)
 {
-    for (size_t i = 0; i < count; i++) {
-        struct bench_case c = copy_case(rival, sizes[i], APART, rival->copy_fixed);
-        bench_add(&c, "copy/fixed/%s/size:%d", rival->name, (int)sizes[i]);
-        c.loop = rival->clear_fixed;
-        if (c.loop)
-            bench_add(&c, "copy/clear_fixed/%s/size:%d", rival->name, (int)sizes[i]);
+    for (size_t i = 0; i < COUNT(small) + COUNT(pages); i++) {
+        int64_t size = i < COUNT(small) ? small[i] : pages[i - COUNT(small)];
+        struct bench_case c = copy_case(rival, size, APART, loop);
+        bench_add(&c, "copy/%s/%s/size:%d", job, rival->name, (int)size);
     }
 }
 
@@ -51,11 +50,12 @@ static void add_reload(const struct copy_rival *rival)
 void copy_add_fixed(void)
 {
     for (size_t i = 0; i < COUNT(everybody); i++) {
-        add_sizes(everybody[i], small, COUNT(small));
-        add_sizes(everybody[i], pages, COUNT(pages));
+        add_sizes("fixed", everybody[i], everybody[i]->copy_fixed);
         add_mixed(everybody[i]);
         add_reload(everybody[i]);
     }
+    for (size_t i = 0; i < COUNT(who_clears); i++)
+        add_sizes("clear_fixed", who_clears[i], who_clears[i]->clear_fixed);
     /* Beside them, for whoever wonders what the masked variant costs a reader. */
     for (size_t i = 0; i < COUNT(reload); i++) {
         struct bench_case c =

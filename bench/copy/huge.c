@@ -19,11 +19,13 @@ static void add(const char *name, const struct copy_rival *who, int64_t size, co
 
 void copy_add_huge(void)
 {
-    static const struct copy_rival *const plain[] = {&copy_fastmm, &copy_libc, &copy_rep_movsb};
-    for (size_t r = 0; r < sizeof(plain) / sizeof(plain[0]); r++)
+    static const struct copy_rival *const copying[] = {&copy_fastmm, &copy_libc, &copy_rep_movsb};
+    static const struct copy_rival *const clearing[] = {&copy_fastmm, &copy_libc, &copy_rep_stosb};
+    for (size_t r = 0; r < sizeof(copying) / sizeof(copying[0]); r++)
         for (size_t i = 0; i < sizeof(huge) / sizeof(huge[0]); i++) {
-            add("copy/huge", plain[r], huge[i], plain[r]->copy_fixed, copy_setup_fixed);
-            add("copy/clear_huge", plain[r], huge[i], plain[r]->clear_fixed, copy_setup_fixed);
+            add("copy/huge", copying[r], huge[i], copying[r]->copy_fixed, copy_setup_fixed);
+            add("copy/clear_huge", clearing[r], huge[i], clearing[r]->clear_fixed,
+                copy_setup_fixed);
         }
     for (size_t i = 0; i < sizeof(cold) / sizeof(cold[0]); i++) {
         add("copy/stream", &copy_fastmm_stream, cold[i], copy_fastmm_stream.copy_cold,

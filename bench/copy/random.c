@@ -25,6 +25,8 @@ static const struct copy_rival *const rivals[] = {
 #endif
 };
 
+static const struct copy_rival *const clearing[] = {&copy_libc, &copy_rep_stosb};
+
 static struct bench_case case_of(const struct copy_sizes *sizes, const struct copy_rival *rival,
                                  copy_loop *loop)
 {
@@ -62,9 +64,10 @@ static void add_sizes(const struct copy_sizes *sizes)
     for (size_t i = 0; i < sizeof(rivals) / sizeof(rivals[0]); i++) {
         struct bench_case c = case_of(sizes, rivals[i], rivals[i]->copy_list);
         bench_add(&c, "copy/random/%s/dist:%s", rivals[i]->name, sizes->name);
-        c.loop = rivals[i]->clear_list;
-        if (c.loop)
-            bench_add(&c, "copy/clear_random/%s/dist:%s", rivals[i]->name, sizes->name);
+    }
+    for (size_t i = 0; i < sizeof(clearing) / sizeof(clearing[0]); i++) {
+        struct bench_case c = case_of(sizes, clearing[i], clearing[i]->clear_list);
+        bench_add(&c, "copy/clear_random/%s/dist:%s", clearing[i]->name, sizes->name);
     }
 #ifndef FASTMM_BENCH_DPDK
     add_absent(sizes);

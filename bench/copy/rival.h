@@ -50,7 +50,7 @@ struct copy_rival {
 
 extern const struct copy_rival copy_fastmm, copy_fastmm_call, copy_fastmm_masked,
     copy_fastmm_stream;
-extern const struct copy_rival copy_libc, copy_rep_movsb, copy_vector_loop;
+extern const struct copy_rival copy_libc, copy_rep_movsb, copy_rep_stosb, copy_vector_loop;
 #ifdef FASTMM_BENCH_DPDK
 extern const struct copy_rival copy_dpdk;
 #endif
