@@ -22,9 +22,9 @@
  * suffix _call, for callers that want small code or a pointer to the function.
  *
  * Checking. When FASTMM_CHECKED is defined (the CMake option of that name defines it for the
- * library and whoever links it), each call first refuses ranges that wrap around the address space,
- * sizes above PTRDIFF_MAX and overlap outside fastmm_move(), before a byte is touched: see
- * fastmm_copy_set_handler().
+ * library and whoever links it, installed or not), each call first refuses ranges that wrap around
+ * the address space, sizes above PTRDIFF_MAX and overlap outside fastmm_move(), before a byte is
+ * touched: see fastmm_copy_set_handler().
  *
  * Sanitizers. In code compiled for the address, memory or thread sanitizer the inline calls go
  * through the compiler's own built-ins, so that each access is seen. A library built with
@@ -180,7 +180,11 @@ FASTMM_API void *fastmm_fill_call(void *dst, int value, size_t n);
 
 /* ---- Pages ---------------------------------------------------------------------------------- */
 
-/* FASTMM_COPY_PAGE bytes, at any alignment, fastest at that of a page. The page stays cached. */
+/*
+ * FASTMM_COPY_PAGE bytes, at any alignment, fastest at that of a page. The page stays cached. For
+ * several pages or larger ones fastmm_clear() and fastmm_copy() do as well: these are they, with
+ * the size given.
+ */
 FASTMM_API void fastmm_page_clear(void *page);
 FASTMM_API void fastmm_page_copy(void *dst, const void *src);
 
