@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What each way writes, and that it touches nothing else: every size over every pair of offsets,
- * flush against guard pages, and every overlap. The seeded part of it by default, all of it with
- * FASTMM_TEST_LONG=1.
+ * flush against guard pages and across a page's end, and every overlap. The seeded part of it by
+ * default, all of it with FASTMM_TEST_LONG=1; CK_RUN_CASE=<way> takes one way, so that the long
+ * form can run in parallel.
  */
 #include "arena.h"
 #include "test_main.h"
@@ -17,20 +18,28 @@
 #define OFFSETS  64
 #define CANARY   128
 
+/* No block of a test is larger: half of the memory that it takes. */
+#define MOST_MEMORY ((uint64_t)64 << 20)
+
 /* The bytes around a block that must stay, and their value. */
 #define CANARY_BYTE 0xa5
 
 static struct arena source, target;
-static unsigned char canary[CANARY];
+
+/* Canaries, and what a source holds: as many as the blocks and the whole target have bytes. */
+static unsigned char canary[4 * ARENA_PAGE], pattern[3 * SIZE_END];
 
 static void prepare(void)
 {
     source = arena_make(4 * ARENA_PAGE);
     target = arena_make(4 * ARENA_PAGE);
     arena_pattern(source.data, source.size, 1);
+    arena_pattern(pattern, sizeof(pattern), 2);
     memset(target.data, CANARY_BYTE, target.size);
-    memset(canary, CANARY_BYTE, CANARY);
+    memset(canary, CANARY_BYTE, sizeof(canary));
 }
+
+/* ---- One call ------------------------------------------------------------------------------- */
 
 static void check_around(const struct way *way, const unsigned char *dst, size_t n)
 {
@@ -53,25 +62,46 @@ static void try_copy(const struct way *way, void (*copy)(void *, const void *, s
     memset(dst, CANARY_BYTE, n);
 }
 
+static void try_copies(const struct way *way, unsigned char *dst, const unsigned char *src,
+                       size_t n)
+{
+    if (way->copy)
+        try_copy(way, way->copy, dst, src, n);
+    if (way->move)
+        try_copy(way, way->move, dst, src, n);
+}
+
 static void try_fill(const struct way *way, unsigned char *dst, size_t n)
 {
     int value = way->only_zero ? 0 : 0x100 + (int)(n * 7 % 255);
+    if (!way->fill)
+        return;
     way->fill(dst, value, n);
-    for (size_t i = 0; i < n; i++)
-        if (dst[i] != (unsigned char)value)
-            ck_abort_msg("%s: n=%zu dst=%p: wrong byte %zu", way->name, n, (void *)dst, i);
+    if (n && (dst[0] != (unsigned char)value || memcmp(dst, dst + 1, n - 1) != 0))
+        ck_abort_msg("%s: n=%zu dst=%p: wrong bytes", way->name, n, (void *)dst);
     check_around(way, dst, n);
     memset(dst, CANARY_BYTE, n);
 }
 
 static void try_all(const struct way *way, unsigned char *dst, const unsigned char *src, size_t n)
 {
-    if (way->copy)
-        try_copy(way, way->copy, dst, src, n);
-    if (way->move)
-        try_copy(way, way->move, dst, src, n);
-    if (way->fill)
-        try_fill(way, dst, n);
+    try_copies(way, dst, src, n);
+    try_fill(way, dst, n);
+}
+
+/* ---- Sizes and places ----------------------------------------------------------------------- */
+
+/* `offset` bytes behind the guard page in front or before the one behind, or a little before the
+ * end of a page. */
+enum { AT_START, AT_END, ACROSS_PAGES, PLACES };
+
+static unsigned char *place(const struct arena *arena, size_t where, size_t offset, size_t n)
+{
+    if (where == AT_START)
+        return arena->data + offset;
+    if (where == AT_END)
+        return arena->data + arena->size - n - offset;
+    return arena->data + 2 * ARENA_PAGE - 1 - offset;
 }
 
 /* Sizes at which routes within an implementation change, and their neighbours, are never left out.
@@ -82,57 +112,65 @@ static int is_edge(size_t n)
     return n <= 300 || below <= 1 || below == 63;
 }
 
-START_TEST(every_size_at_offsets)
+/* Every pair of places and offsets. */
+static void try_everywhere(const struct way *way, size_t n)
+{
+    for (size_t to = 0; to < PLACES * OFFSETS; to++) {
+        unsigned char *dst = place(&target, to / OFFSETS, to % OFFSETS, n);
+        for (size_t from = 0; from < PLACES * OFFSETS; from++)
+            try_copies(way, dst, place(&source, from / OFFSETS, from % OFFSETS, n), n);
+        try_fill(way, dst, n);
+    }
+}
+
+/* The flush ones of each pair of places, and some at random. */
+static void try_some_places(const struct way *way, size_t n, uint64_t *random)
+{
+    for (size_t i = 0; i < PLACES * PLACES; i++)
+        if (is_edge(n) || i % (PLACES + 1) == 0)
+            try_all(way, place(&target, i / PLACES, 0, n), place(&source, i % PLACES, 0, n), n);
+    for (int tries = is_edge(n) ? 8 : 1; tries > 0; tries--) {
+        uint64_t r = test_random(random);
+        try_all(way, place(&target, r % PLACES, r >> 8 & (OFFSETS - 1), n),
+                place(&source, (r >> 16) % PLACES, r >> 32 & (OFFSETS - 1), n), n);
+    }
+}
+
+START_TEST(every_size_everywhere)
 {
     const struct way *way = way_or_skip(_i);
     uint64_t random = test_seed() + (uint64_t)_i;
     prepare();
     for (size_t n = 0; n < SIZE_END; n++) {
-        if (test_long()) {
-            for (size_t pair = 0; pair < OFFSETS * OFFSETS; pair++)
-                try_all(way, target.data + CANARY + pair / OFFSETS,
-                        source.data + CANARY + pair % OFFSETS, n);
-            continue;
-        }
-        for (int tries = is_edge(n) ? 8 : 1; tries > 0; tries--) {
-            uint64_t r = test_random(&random);
-            try_all(way, target.data + CANARY + r % OFFSETS,
-                    source.data + CANARY + (r >> 32) % OFFSETS, n);
-        }
+        if (test_long())
+            try_everywhere(way, n);
+        else
+            try_some_places(way, n, &random);
+        if (memcmp(target.data, canary, target.size) != 0)
+            ck_abort_msg("%s: n=%zu: wrote far outside", way->name, n);
     }
 }
 END_TEST
 
-/* Each block begins or ends flush with a guard page, or straddles a page boundary. */
-START_TEST(every_size_beside_guard_pages)
-{
-    const struct way *way = way_or_skip(_i);
-    prepare();
-    for (size_t n = 0; n < SIZE_END; n++) {
-        unsigned char *to[] = {target.data, target.data + target.size - n,
-                               target.data + 2 * ARENA_PAGE - n / 2};
-        const unsigned char *from[] = {source.data, source.data + source.size - n,
-                                       source.data + 2 * ARENA_PAGE - n / 3};
-        for (int i = 0; i < 9; i++)
-            if (test_long() || is_edge(n) || i % 4 == 0)
-                try_all(way, to[i / 3], from[i % 3], n);
-    }
-}
-END_TEST
+/* ---- Overlap -------------------------------------------------------------------------------- */
 
-/* One move by `distance` within a buffer that ends flush with guard pages on both sides. */
-static void try_overlap(const struct way *way, size_t n, ptrdiff_t distance)
+/*
+ * One move by `distance`, source and destination flush with the guard page before or behind. The
+ * destination holds what the source held; what belongs to the source alone hasn't changed.
+ */
+static void try_overlap(const struct way *way, size_t n, ptrdiff_t distance, int at_end)
 {
-    static unsigned char expected[2 * SIZE_END];
     size_t apart = (size_t)(distance < 0 ? -distance : distance), span = n + apart;
-    unsigned char *base = target.data + target.size - span;
-    unsigned char *src = distance < 0 ? base + apart : base, *dst = src + distance;
-    arena_pattern(base, span, (unsigned)n);
-    memcpy(expected, base, span);
-    memmove(expected + (dst - base), expected + (src - base), n);
-    way->move(dst, src, n);
-    if (memcmp(base, expected, span) != 0)
+    unsigned char *base = place(&target, at_end ? AT_END : AT_START, 0, span);
+    size_t src = distance < 0 ? apart : 0, dst = distance < 0 ? 0 : apart;
+    size_t rest = distance < 0 ? n : 0;
+    memcpy(base, pattern, span);
+    way->move(base + dst, base + src, n);
+    if (memcmp(base + dst, pattern + src, n) != 0 ||
+        memcmp(base + rest, pattern + rest, apart) != 0)
         ck_abort_msg("%s: move n=%zu by %td is wrong", way->name, n, distance);
+    check_around(way, base, span);
+    memset(base, CANARY_BYTE, span);
 }
 
 START_TEST(every_overlap)
@@ -145,7 +183,8 @@ START_TEST(every_overlap)
     for (ptrdiff_t n = 0; n < SIZE_END; n++) {
         if (test_long() || n <= 150) {
             for (ptrdiff_t distance = -n; distance <= n; distance++)
-                try_overlap(way, (size_t)n, distance);
+                for (int at_end = 0; at_end <= 1; at_end++)
+                    try_overlap(way, (size_t)n, distance, at_end);
             continue;
         }
         for (int tries = 6; tries > 0; tries--) {
@@ -153,11 +192,14 @@ START_TEST(every_overlap)
             /* Half of them within two lines, where vectors overlap themselves. */
             ptrdiff_t reach = r >> 63 ? n : 128;
             reach = reach < n ? reach : n;
-            try_overlap(way, (size_t)n, (ptrdiff_t)(r % (uint64_t)(2 * reach + 1)) - reach);
+            try_overlap(way, (size_t)n, (ptrdiff_t)(r % (uint64_t)(2 * reach + 1)) - reach,
+                        tries & 1);
         }
     }
 }
 END_TEST
+
+/* ---- Larger --------------------------------------------------------------------------------- */
 
 /* Offsets of whole pages and lines, where loads meet the low address bits of earlier stores. */
 START_TEST(aliasing_blocks)
@@ -172,7 +214,6 @@ START_TEST(aliasing_blocks)
 }
 END_TEST
 
-/* Beyond the thresholds of every route that this CPU may take by itself. */
 START_TEST(large_sizes)
 {
     const struct way *way = way_or_skip(_i);
@@ -189,6 +230,33 @@ START_TEST(large_sizes)
             try_all(way, target.data + offset, from.data + offset / 2, n);
             try_all(way, target.data + target.size - n - offset, from.data + from.size - n, n);
         }
+}
+END_TEST
+
+/* A byte below and above each threshold that the plan in force has, for the ways that follow it. */
+START_TEST(around_each_threshold)
+{
+    const struct way *way = way_or_skip(_i);
+    struct fastmm_copy_plan plan;
+    fastmm_copy_plan_get(&plan);
+    const uint64_t thresholds[] = {plan.copy.rep_min.bytes, plan.copy.rep_end.bytes,
+                                   plan.copy.stream_min.bytes, plan.fill.rep_min.bytes,
+                                   plan.fill.stream_min.bytes};
+    if (way->impl >= 0)
+        return;
+    prepare();
+    for (size_t i = 0; i < sizeof(thresholds) / sizeof(thresholds[0]); i++) {
+        if (thresholds[i] > MOST_MEMORY)
+            continue;
+        struct arena from = arena_make((size_t)thresholds[i] + ARENA_PAGE);
+        arena_free(&target);
+        target = arena_make(from.size);
+        memset(target.data, CANARY_BYTE, target.size);
+        arena_pattern(from.data, from.size, 4);
+        for (size_t n = (size_t)thresholds[i] - 1; n <= thresholds[i] + 1; n++)
+            try_all(way, target.data + 77, from.data + 2048, n);
+        arena_free(&from);
+    }
 }
 END_TEST
 
@@ -253,8 +321,8 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("copy.impl");
-    const TTest *whole[] = {every_size_at_offsets, every_size_beside_guard_pages, every_overlap,
-                            aliasing_blocks, large_sizes};
+    const TTest *whole[] = {every_size_everywhere, every_overlap, aliasing_blocks, large_sizes,
+                            around_each_threshold};
     const TTest *m13[] = {small_sizes_over_all_offsets};
     const TTest *m15[] = {zero_bytes_at_any_pointer};
     add_way_cases(suite, whole, sizeof(whole) / sizeof(whole[0]));

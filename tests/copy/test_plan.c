@@ -42,6 +42,53 @@ static struct fastmm_copy_route route(const struct fastmm_copy_plan *plan, size_
     return fastmm_copy_route_for(plan, FASTMM_COPY_OP_COPY, here + offset, there, n);
 }
 
+/* ---- Routes --------------------------------------------------------------------------------- */
+
+/* What the fields of a plan mean, once more. */
+static uint32_t expected_impl(const struct fastmm_copy_plan *plan, enum fastmm_copy_op op,
+                              const unsigned char *dst, const unsigned char *src, uint64_t n)
+{
+    const struct fastmm_copy_thresholds *t = op == FASTMM_COPY_OP_FILL ? &plan->fill : &plan->copy;
+    uintptr_t alias = (uintptr_t)(dst - src) % 4096;
+    int slow = op != FASTMM_COPY_OP_FILL &&
+               ((alias >= plan->rep_alias_first && alias <= plan->rep_alias_last) ||
+                (uintptr_t)dst % plan->rep_align != 0);
+    if (n >= t->rep_min.bytes && n < t->rep_end.bytes && !slow)
+        return FASTMM_COPY_REP;
+    return n >= t->stream_min.bytes ? (uint32_t)FASTMM_COPY_STREAM : plan->vector;
+}
+
+static void check_routes_at(const struct fastmm_copy_plan *plan, uint64_t n)
+{
+    static const size_t aliases[] = {0, 1, 8, 63, 64, 2048, 4095}, offsets[] = {0, 1, 32, 63};
+    for (int i = 0; i < 7 * 4 * FASTMM_COPY_OP_COUNT; i++) {
+        enum fastmm_copy_op op = (enum fastmm_copy_op)(i % FASTMM_COPY_OP_COUNT);
+        const unsigned char *dst = here + 64 * MIB + offsets[i / FASTMM_COPY_OP_COUNT % 4];
+        const unsigned char *src = dst - 64 * MIB - aliases[i / FASTMM_COPY_OP_COUNT / 4];
+        if (op == FASTMM_COPY_OP_MOVE && n >= 64 * MIB)
+            continue; /* they overlap */
+        struct fastmm_copy_route r = fastmm_copy_route_for(plan, op, dst, src, (size_t)n);
+        uint32_t expected = expected_impl(plan, op, dst, src, n);
+        if (r.impl != expected || r.why >= FASTMM_COPY_WHY_COUNT)
+            ck_abort_msg("%d, n=%llu dst=%p src=%p: %s, not %s", (int)op, (unsigned long long)n,
+                         (const void *)dst, (const void *)src, fastmm_copy_impl_name(r.impl),
+                         fastmm_copy_impl_name(expected));
+    }
+}
+
+/* On both sides of each threshold, for blocks that lie well and badly to each other. */
+static void check_routes(const struct fastmm_copy_plan *plan)
+{
+    const struct fastmm_copy_thresholds *both[] = {&plan->copy, &plan->fill};
+    for (int i = 0; i < 2; i++) {
+        const uint64_t edges[] = {129, both[i]->rep_min.bytes, both[i]->rep_end.bytes,
+                                  both[i]->stream_min.bytes};
+        for (int e = 0; e < 4; e++)
+            for (uint64_t n = edges[e] - 1; n != edges[e] + 2 && n != 0; n++)
+                check_routes_at(plan, n);
+    }
+}
+
 /* ---- Parts of the file ---------------------------------------------------------------------- */
 
 static const struct {
@@ -91,6 +138,7 @@ START_TEST(plan_of_every_part_of_the_file)
     ck_assert_uint_eq(plan.fill.stream_min.bytes, parts[_i].stream_min);
     ck_assert_uint_eq(plan.forced, 0);
     ck_assert_uint_eq(cpuid_values_count(), PARTS);
+    check_routes(&plan);
 }
 END_TEST
 
@@ -174,6 +222,7 @@ static void check_sane(const struct fastmm_copy_plan *plan)
         ck_assert(both[i]->rep_min.bytes == NEVER ||
                   both[i]->rep_min.bytes <= both[i]->rep_end.bytes);
     }
+    check_routes(plan);
 }
 
 START_TEST(caches_of_zero_or_of_the_whole_host)
