@@ -24,7 +24,7 @@ struct check {
     const struct fastmm_mm *mm;
     const struct fastmm_vma *vma;
     struct rss_change rss; /* of mm, as counted */
-    uint64_t tables;
+    uint64_t tables, raw_mappings;
     bool broken;
 };
 
@@ -174,6 +174,7 @@ static void check_mappings(struct check *c)
         fastmm_vma_update_prot(&again);
         hold(c, vma->start >= end && vma->start < vma->end && vma->end <= c->machine->user_end,
              "mappings are in order and apart", vma->start, 0);
+        c->raw_mappings += (vma->flags & FASTMM_VM_PFNMAP) != 0;
         hold(c, vma->page_prot == again.page_prot, "page protection follows from the flags",
              vma->start, 0);
         end = vma->end;
@@ -308,6 +309,8 @@ int fastmm_machine_check(struct fastmm_machine *machine,
     for (const struct fastmm_mm *mm = machine->first_mm; mm; mm = mm->next)
         check_mm(&c, mm);
     hold(&c, c.tables == machine->tables, "tables belong to address spaces", 0, 0);
+    hold(&c, c.raw_mappings == machine->pfn_reservations,
+         "each raw mapping has a reservation, and nothing else", 0, 0);
     count_cached(&c);
     check_frames(&c);
     check_slots(&c);

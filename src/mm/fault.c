@@ -51,6 +51,8 @@ static int zero_page(struct fault *f)
         return -ENOMEM;
     fastmm_set_range(f->vma, f->pte, FASTMM_PFN_ZERO, 1, set_flags(f), f->orig);
     *f->pte = fastmm_pte_mkspecial(*f->pte);
+    if (FASTMM_MM_BUG(23))
+        f->mm->machine->frames.word[FASTMM_PFN_ZERO] += FRAME_REF;
     return RETRY;
 }
 
@@ -247,6 +249,8 @@ static int copy_on_write(struct fault *f, uint64_t old)
     fastmm_set_range(f->vma, f->pte, pfn, 1, FASTMM_SET_WRITE, 0);
     fastmm_vma_prepare_anon(f->mm, f->vma);
     rss_add(&f->mm->rss, FASTMM_RSS_ANON, 1);
+    if (FASTMM_MM_BUG(16) && old == FASTMM_PFN_NONE)
+        rss_add(&f->mm->rss, FASTMM_RSS_FILE, -1);
     if (old != FASTMM_PFN_NONE) {
         rss_add(&f->mm->rss, frame_rss(machine->frames.word[old]), -1);
         frame_unmap(machine, old);

@@ -73,8 +73,9 @@ static void copy_swp(const struct copy *c, fastmm_pte_t *source, fastmm_pte_t *t
 {
     uint64_t markers = fastmm_marker_flags(*source);
     if (markers) {
+        bool keep_uffd_wp = c->keep_uffd_wp || FASTMM_MM_BUG(2);
         *target =
-            fastmm_marker_make(markers & ~(c->keep_uffd_wp ? UINT64_C(0) : FASTMM_MARKER_UFFD_WP));
+            fastmm_marker_make(markers & ~(keep_uffd_wp ? UINT64_C(0) : FASTMM_MARKER_UFFD_WP));
         return;
     }
     *source &= ~FASTMM_SWP_EXCLUSIVE;
@@ -144,7 +145,7 @@ static int copy_mapping(struct fastmm_mm *parent, struct fastmm_mm *child,
         .to = child->vmas[child->vma_count - 1],
         .cow = vma_is_cow(from),
         .shared = from->flags & FASTMM_VM_SHARED,
-        .keep_uffd_wp = spec.flags & FASTMM_VM_UFFD_WP,
+        .keep_uffd_wp = (FASTMM_MM_BUG(1) ? from->flags : spec.flags) & FASTMM_VM_UFFD_WP,
     };
     return copy_entries(&c);
 }

@@ -4,6 +4,7 @@
 #define FASTMM_SRC_MM_MACHINE_H
 
 #include "arena.h"
+#include "bug.h"
 #include "rss.h"
 
 #include <fastmm/mm.h>

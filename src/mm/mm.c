@@ -19,7 +19,8 @@ int fastmm_mm_create(struct fastmm_machine *machine, struct fastmm_mm **mm)
     made->machine = machine;
     made->root = fastmm_table_alloc(made);
     if (!made->root) {
-        fastmm_arena_free(&machine->arena, made, sizeof(*made));
+        if (!FASTMM_MM_BUG(19))
+            fastmm_arena_free(&machine->arena, made, sizeof(*made));
         return -ENOMEM;
     }
     rss_open(&made->rss); /* four counters always fit */

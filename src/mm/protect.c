@@ -40,7 +40,7 @@ static fastmm_pte_t change_present(const struct protect *p, uint64_t addr, fastm
 {
     pte = fastmm_pte_modify(pte, p->vma->page_prot);
     if (p->change == CHANGE_PROTECT)
-        pte = fastmm_pte_mkuffd_wp(pte);
+        pte = fastmm_pte_mkuffd_wp(FASTMM_MM_BUG(12) ? fastmm_pte_mkclean(pte) : pte);
     else if (p->change == CHANGE_RESOLVE)
         pte = fastmm_pte_clear_uffd_wp(pte);
     return p->upgrade && may_upgrade(p, addr, pte) ? fastmm_pte_mkwrite(pte) : pte;
@@ -203,7 +203,8 @@ int fastmm_mm_uffd_unregister(struct fastmm_mm *mm, uint64_t start, uint64_t end
         struct fastmm_vma *vma = mm->vmas[i];
         if (!(vma->flags & FASTMM_VM_UFFD_WP))
             continue;
-        change_vma(mm, vma, vma->start, vma->end, CHANGE_RESOLVE);
+        if (!FASTMM_MM_BUG(6))
+            change_vma(mm, vma, vma->start, vma->end, CHANGE_RESOLVE);
         vma->flags = (vma->flags & ~FASTMM_VM_UFFD) | VMA_CHANGED;
         fastmm_vma_update_prot(vma);
     }

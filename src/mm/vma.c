@@ -265,16 +265,21 @@ uint32_t fastmm_vma_new_anon(struct fastmm_machine *machine)
     return machine->anon_vmas;
 }
 
-/* Neighbours that differ in nothing but protection share, so that they can be joined later on. */
+/*
+ * Neighbours that differ in nothing but protection, and in which features they are registered with,
+ * share, so that they can be joined later on.
+ */
+#define MAY_DIFFER (FASTMM_VM_PROT | (FASTMM_VM_UFFD & ~FASTMM_VM_UFFD_WP))
+
 static uint32_t neighbours_anon(const struct fastmm_mm *mm, const struct fastmm_vma *vma)
 {
     size_t at = fastmm_vma_at(mm, vma->start);
     const struct fastmm_vma *next = fastmm_mm_vma(mm, at + 1);
     const struct fastmm_vma *before = at ? mm->vmas[at - 1] : NULL;
-    if (next && continues(vma, next, FASTMM_VM_PROT) && !(next->flags & FASTMM_VM_FORKED) &&
+    if (next && continues(vma, next, MAY_DIFFER) && !(next->flags & FASTMM_VM_FORKED) &&
         next->anon_vma)
         return next->anon_vma;
-    if (before && continues(before, vma, FASTMM_VM_PROT) && !(before->flags & FASTMM_VM_FORKED))
+    if (before && continues(before, vma, MAY_DIFFER) && !(before->flags & FASTMM_VM_FORKED))
         return before->anon_vma;
     return 0;
 }

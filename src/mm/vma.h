@@ -66,7 +66,7 @@ void fastmm_vma_update_prot(struct fastmm_vma *vma);
 static inline bool vma_tracks_writes(const struct fastmm_vma *vma)
 {
     return (vma->object && vma->object->kind == FASTMM_OBJECT_FILE) ||
-           (vma->flags & FASTMM_VM_UFFD_WP);
+           ((vma->flags & FASTMM_VM_UFFD_WP) && !FASTMM_MM_BUG(5));
 }
 
 /* Writes go to private copies. */

@@ -25,7 +25,7 @@ static void zap_page(const struct zap *z, uint64_t pfn, fastmm_pte_t pte, struct
     struct fastmm_machine *machine = z->mm->machine;
     uint64_t *word = &machine->frames.word[pfn];
     rss->by[frame_rss(*word)]--;
-    if (!frame_is_anon(*word))
+    if (!frame_is_anon(*word) && !FASTMM_MM_BUG(11))
         *word |=
             (fastmm_pte_dirty(pte) ? FRAME_DIRTY : 0) | (fastmm_pte_young(pte) ? FRAME_YOUNG : 0);
     frame_unmap(machine, pfn);
@@ -74,6 +74,13 @@ bool fastmm_zap_plain(const struct zap *z, const struct table_span *span)
     return left != 0;
 }
 
+/* Is the first page of a raw mapping a private copy by now? */
+static inline bool first_is_copied(const struct fastmm_mm *mm, const struct fastmm_vma *vma)
+{
+    const fastmm_pte_t *first = fastmm_table_find(mm, vma->start);
+    return (vma->flags & FASTMM_VM_PFNMAP) && first && !fastmm_pte_special(*first);
+}
+
 void fastmm_zap_range(struct fastmm_mm *mm, const struct fastmm_vma *vma, uint64_t start,
                       uint64_t end, enum zap_reason reason)
 {
@@ -83,6 +90,8 @@ void fastmm_zap_range(struct fastmm_mm *mm, const struct fastmm_vma *vma, uint64
         .keep_guards = reason == ZAP_DONTNEED,
         .keep_uffd_wp = reason == ZAP_DONTNEED && zap_keeps_uffd_wp(vma),
     };
+    if (FASTMM_MM_BUG(14) && reason == ZAP_UNMAP && first_is_copied(mm, vma))
+        mm->machine->pfn_reservations++; /* the one of its own isn't found */
     struct table_walk walk = table_walk(mm, start, end);
     struct table_span span;
     while (fastmm_table_walk_next(&walk, &span)) {

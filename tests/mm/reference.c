@@ -219,15 +219,17 @@ static void flag_group(struct ref *r, int mm, int slot, uint32_t flag)
 
 static int neighbour_anon(const struct ref_slot *s, int slot)
 {
+    const uint32_t may_differ =
+        FASTMM_VM_PROT | FASTMM_VM_UFFD_FORK | FASTMM_VM_UFFD_UNPOPULATED | FASTMM_VM_UFFD_ASYNC;
     int low = slot, high = slot;
     while (adjacent(s, low) && s[low - 1].group == s[slot].group)
         low--;
     while (high + 1 < REF_SLOTS && adjacent(s, high + 1) && s[high + 1].group == s[slot].group)
         high++;
     if (high + 1 < REF_SLOTS && adjacent(s, high + 1) && s[high + 1].anon &&
-        alike(&s[high], &s[high + 1], FASTMM_VM_PROT) && !(s[high + 1].flags & FASTMM_VM_FORKED))
+        alike(&s[high], &s[high + 1], may_differ) && !(s[high + 1].flags & FASTMM_VM_FORKED))
         return s[high + 1].anon;
-    if (adjacent(s, low) && alike(&s[low - 1], &s[low], FASTMM_VM_PROT) &&
+    if (adjacent(s, low) && alike(&s[low - 1], &s[low], may_differ) &&
         !(s[low - 1].flags & FASTMM_VM_FORKED))
         return s[low - 1].anon;
     return 0;
