@@ -14,5 +14,6 @@
 #include <fastmm/quota.h>
 #include <fastmm/snapshot.h>
 #include <fastmm/swp.h>
+#include <fastmm/walk.h>
 
 #endif
