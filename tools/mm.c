@@ -6,18 +6,24 @@
 #include <string.h>
 
 static const char usage[] =
-    "usage: fastmm mm run FILE... [--on model|kernel|both]\n"
-    "       fastmm mm fuzz [--on model|kernel|both] [--seed N] [--ops N] [--kind KIND]\n"
+    "usage: fastmm mm run FILE... [--on WORLD] [--build NAME] [--record FILE]\n"
+    "       fastmm mm fuzz [--on WORLD] [--build NAME] [--seed N] [--ops N] [--kind KIND]\n"
+    "       fastmm mm make [--seed N] [--ops N] [--kind KIND]\n"
     "\n"
     "run   carries out the operations of trace files. On both, the simulated machine and the\n"
     "      running kernel are compared after every operation; the first difference is printed\n"
     "      as two tables side by side.\n"
-    "fuzz  makes up operations, and shrinks what differs to a short trace.\n"
+    "fuzz  makes up operations, and shrinks what differs to a short trace. What they met is\n"
+    "      counted and printed.\n"
+    "make  makes up a trace and prints it.\n"
     "\n"
-    "  --on WORLD   where: model (default of run), kernel, both (default of fuzz)\n"
-    "  --seed N     where chance begins (1)\n"
-    "  --ops N      how many operations (10000)\n"
-    "  --kind KIND  memory: anon (default), shmem, file, mixed\n"
+    "  --on WORLD     where: model (default of run), kernel, both (default of fuzz), or\n"
+    "                 recorded: the model beside the kernel that the trace has recorded\n"
+    "  --build NAME   the model's inner loops: plain, avx512, best (default)\n"
+    "  --record FILE  writes the trace there, and after each operation what the world showed\n"
+    "  --seed N       where chance begins (1)\n"
+    "  --ops N        how many operations (10000; make: 200)\n"
+    "  --kind KIND    memory: anon (default), shmem, file, mixed\n"
     "\n"
     "Exit status: 0 all agree, 1 they differ, 77 not permitted here, 2 misuse or failure.\n";
 
@@ -31,5 +37,7 @@ int tool_mm(int argc, char **argv)
         return mm_run(argc - 1, argv + 1);
     if (argc >= 2 && !strcmp(argv[1], "fuzz"))
         return mm_fuzz(argc - 1, argv + 1);
-    return tool_misused("mm", "run or fuzz is expected");
+    if (argc >= 2 && !strcmp(argv[1], "make"))
+        return mm_make(argc - 1, argv + 1);
+    return tool_misused("mm", "run, fuzz or make is expected");
 }

@@ -7,8 +7,10 @@
 
 int mm_run(int argc, char **argv);
 int mm_fuzz(int argc, char **argv);
+int mm_make(int argc, char **argv);
 
-/* RUN_ON_* of "model", "kernel" or "both"; 0 for anything else. */
-unsigned mm_world_named(const char *name);
+/* Takes "--on WORLD" or "--build NAME". False if it isn't one of them, or the value makes no sense.
+ */
+bool mm_take_setup(struct run_setup *setup, const char *name, const char *value);
 
 #endif

@@ -44,20 +44,28 @@ static void name_frames(struct names *names, const struct world *world,
 
 static bool present(enum trace_kind kind)
 {
-    return kind == TRACE_ZERO || kind == TRACE_ANON || kind == TRACE_FILE || kind == TRACE_SHMEM ||
-           kind == TRACE_PRESENT;
+    return trace_kind_class(kind) == TRACE_PRESENT;
+}
+
+static bool same_kind(enum trace_kind a, enum trace_kind b, bool frames)
+{
+    return frames ? a == b : trace_kind_class(a) == trace_kind_class(b);
 }
 
 static const char *page_difference(const struct comparison *c, const struct world_page *a,
                                    const struct world_page *b, bool same_frame)
 {
     bool frames = c->channels & WORLD_FRAMES;
-    if (frames ? a->kind != b->kind : (present(a->kind) ? !present(b->kind) : a->kind != b->kind))
+    if (!same_kind(a->kind, b->kind, frames))
         return "the kind of entry";
     if (a->uffd_wp != b->uffd_wp)
         return "uffd-wp";
     if ((c->channels & WORLD_RAW) && a->raw != b->raw)
         return "the raw entry";
+    if ((c->channels & WORLD_PAGEMAP) && a->word != b->word)
+        return "the word of pagemap";
+    if ((c->channels & WORLD_PAGEMAP) && a->categories != b->categories)
+        return "what PAGEMAP_SCAN says";
     if (frames && present(a->kind) && a->maps != b->maps)
         return "the map count";
     if (frames && present(a->kind) && !same_frame)
@@ -65,7 +73,32 @@ static const char *page_difference(const struct comparison *c, const struct worl
     return NULL;
 }
 
+static bool same_mapping(const struct world_mapping *a, const struct world_mapping *b)
+{
+    return a->first == b->first && a->end == b->end && a->offset == b->offset &&
+           !((a->flags ^ b->flags) & WORLD_MAPPING_FLAGS);
+}
+
+/* The first page at which the mappings differ, or -1. */
+static int mapping_difference(const struct world_space *a, const struct world_space *b)
+{
+    unsigned i = 0;
+    while (i < a->mappings && i < b->mappings && same_mapping(&a->mapping[i], &b->mapping[i]))
+        i++;
+    if (i < a->mappings)
+        return (int)a->mapping[i].first;
+    return i < b->mappings ? (int)b->mapping[i].first : -1;
+}
+
 static struct names names[2];
+
+void compare_name_frames(const struct world *world, struct world_view *view)
+{
+    name_frames(&names[0], world, view);
+    for (unsigned p = 0; p < TRACE_PROCESSES; p++)
+        for (unsigned i = 0; view->space[p].alive && i < world->count; i++)
+            view->space[p].page[i].pfn = names[0].of[p][i];
+}
 
 static bool compare_space(const struct comparison *c, unsigned p, struct difference *d)
 {
@@ -76,9 +109,18 @@ static bool compare_space(const struct comparison *c, unsigned p, struct differe
         bool same_frame = names[0].of[p][i] == names[1].of[p][i];
         const char *what = page_difference(c, &a->page[i], &b->page[i], same_frame);
         if (what) {
-            snprintf(d->text, sizeof(d->text), "p%u, page %u: %s differs", p, w->first + i, what);
+            snprintf(d->text, sizeof(d->text),
+                     "p%u, page %u: %s differs (pagemap %#" PRIx64 " and %#" PRIx64
+                     ", PAGEMAP_SCAN %#x and %#x)",
+                     p, w->first + i, what, a->page[i].word, b->page[i].word, a->page[i].categories,
+                     b->page[i].categories);
             return true;
         }
+    }
+    int page = c->channels & WORLD_MAPPINGS ? mapping_difference(a, b) : -1;
+    if (page >= 0) {
+        snprintf(d->text, sizeof(d->text), "p%u: the mappings differ from page %d on", p, page);
+        return true;
     }
     for (unsigned i = 0; (c->channels & WORLD_RSS) && i < 4; i++)
         if (a->rss[i] != b->rss[i]) {
@@ -142,6 +184,20 @@ static void print_rss(FILE *out, const char *name, const int64_t rss[4])
     putc('\n', out);
 }
 
+static void print_mappings(FILE *out, const char *name, const struct world_space *space)
+{
+    fprintf(out, "  mapped on the %s:", name);
+    for (unsigned i = 0; i < space->mappings; i++) {
+        const struct world_mapping *m = &space->mapping[i];
+        fprintf(out, " %u..%u:%s%s%s%s", m->first, m->end, m->flags & FASTMM_VM_READ ? "r" : "",
+                m->flags & FASTMM_VM_WRITE ? "w" : "", m->flags & FASTMM_VM_EXEC ? "x" : "",
+                m->flags & FASTMM_VM_SHARED ? "s" : "p");
+        if (m->offset)
+            fprintf(out, "+%u", m->offset);
+    }
+    putc('\n', out);
+}
+
 void compare_print(FILE *out, const struct comparison *c, unsigned p)
 {
     char left[160], right[160];
@@ -159,8 +215,10 @@ void compare_print(FILE *out, const struct comparison *c, unsigned p)
         fprintf(out, "  %s   %4u  %-64s %s\n", same ? "  " : "->", c->world[0]->first + i, left,
                 right);
     }
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
+        print_mappings(out, c->world[i]->name, &c->view[i]->space[p]);
         print_rss(out, c->world[i]->name, c->view[i]->space[p].rss);
+    }
 }
 
 void compare_print_one(FILE *out, const struct world *world, const struct world_view *view,
@@ -175,5 +233,6 @@ void compare_print_one(FILE *out, const struct world *world, const struct world_
         describe(text, sizeof(text), world, &view->space[p].page[i], names[0].of[p][i]);
         fprintf(out, "       %4u  %s\n", world->first + i, text);
     }
+    print_mappings(out, world->name, &view->space[p]);
     print_rss(out, world->name, view->space[p].rss);
 }

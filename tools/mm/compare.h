@@ -17,6 +17,9 @@ struct difference {
     char text[200];
 };
 
+/* Puts the name of each frame, which is equal in every world, in place of its number. */
+void compare_name_frames(const struct world *world, struct world_view *view);
+
 /* True, and the first difference, if there is any. */
 bool compare_views(const struct comparison *c, struct difference *difference);
 

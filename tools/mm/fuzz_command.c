@@ -16,19 +16,24 @@
 #define EPISODE 200u
 
 struct fuzz {
-    unsigned on;
+    struct run_setup setup;
     uint64_t seed, ops;
-    enum generate_kind kind;
+    struct generate_setup what;
     uint64_t done;
     unsigned channels;
+    struct coverage coverage;
 };
+
+/* In a long run each cell that can be met should be met this often. */
+#define ENOUGH 1000u
 
 static bool differs(void *context, const struct trace *trace)
 {
     const struct fuzz *f = context;
+    const struct run_setup again = {.on = f->setup.on, .impl = f->setup.impl};
     struct run_result result;
     struct tool_error error;
-    enum run_verdict verdict = run_trace(trace, f->on, NULL, &result, &error);
+    enum run_verdict verdict = run_trace(trace, &again, NULL, &result, &error);
     return verdict == RUN_DIFFERED || verdict == RUN_BROKE;
 }
 
@@ -50,7 +55,7 @@ static void report(struct fuzz *f, struct trace *trace, const struct run_result 
     putchar('\n');
     for (size_t i = 0; i < trace->count; i++)
         trace->op[i].line = (unsigned)i + 1;
-    if (run_trace(trace, f->on, stdout, &result, &error) == RUN_BROKE)
+    if (run_trace(trace, &f->setup, stdout, &result, &error) == RUN_BROKE)
         printf("%s\n", error.text);
 }
 
@@ -59,11 +64,11 @@ static enum run_verdict episode(struct fuzz *f, uint64_t number, size_t ops)
     struct trace trace;
     struct run_result result;
     struct tool_error error = {""};
-    if (generate_trace(f->seed + number, f->kind, ops, &trace)) {
+    if (generate_trace(f->seed + number, &f->what, ops, &trace)) {
         tool_complain("out of memory");
         return RUN_BROKE;
     }
-    enum run_verdict verdict = run_trace(&trace, f->on, NULL, &result, &error);
+    enum run_verdict verdict = run_trace(&trace, &f->setup, NULL, &result, &error);
     f->done += result.done;
     f->channels = result.channels;
     if (verdict == RUN_BROKE || verdict == RUN_NOT_PERMITTED)
@@ -95,31 +100,61 @@ static bool to_kind(const char *text, enum generate_kind *kind)
 
 static bool take_option(struct fuzz *f, const char *name, const char *value)
 {
-    if (!strcmp(name, "--on"))
-        return (f->on = mm_world_named(value)) != 0;
     if (!strcmp(name, "--seed"))
         return to_number(value, &f->seed);
     if (!strcmp(name, "--ops"))
         return to_number(value, &f->ops) && f->ops;
-    return !strcmp(name, "--kind") && to_kind(value, &f->kind);
+    if (!strcmp(name, "--kind"))
+        return to_kind(value, &f->what.kind);
+    return mm_take_setup(&f->setup, name, value);
+}
+
+static int take_options(struct fuzz *f, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i += 2)
+        if (!take_option(f, argv[i], i + 1 < argc ? argv[i + 1] : ""))
+            return tool_misused("mm", "'%s %s' makes no sense", argv[i],
+                                i + 1 < argc ? argv[i + 1] : "");
+    return 0;
+}
+
+int mm_make(int argc, char **argv)
+{
+    struct fuzz f = {.seed = 1, .ops = EPISODE};
+    struct trace trace;
+    if (take_options(&f, argc, argv))
+        return TOOL_USAGE;
+    if (generate_trace(f.seed, &f.what, (size_t)f.ops, &trace)) {
+        tool_complain("out of memory");
+        return TOOL_FAILED;
+    }
+    trace_print(stdout, &trace);
+    trace_free(&trace);
+    return tool_finish();
 }
 
 int mm_fuzz(int argc, char **argv)
 {
-    struct fuzz f = {.on = RUN_ON_BOTH, .seed = 1, .ops = 10000};
+    static struct fuzz f = {.setup = {.on = RUN_ON_BOTH}, .seed = 1, .ops = 10000};
+    f.setup.coverage = &f.coverage;
     enum run_verdict verdict = RUN_AGREED;
-    for (int i = 1; i < argc; i += 2)
-        if (!take_option(&f, argv[i], i + 1 < argc ? argv[i + 1] : ""))
-            return tool_misused("mm", "'%s %s' makes no sense", argv[i],
-                                i + 1 < argc ? argv[i + 1] : "");
+    if (take_options(&f, argc, argv))
+        return TOOL_USAGE;
+    if ((f.setup.on & RUN_ON_KERNEL) && !world_kernel_hears_forks()) {
+        f.what.no_fork_events = true;
+        printf("not tried, since it isn't permitted: events of forks\n");
+    }
     printf("seed %" PRIu64 "\n", f.seed);
     for (uint64_t n = 0; n * EPISODE < f.ops && verdict == RUN_AGREED; n++) {
         uint64_t left = f.ops - n * EPISODE;
         verdict = episode(&f, n, (size_t)(left < EPISODE ? left : EPISODE));
     }
-    if (f.on == RUN_ON_BOTH && f.done)
+    if (f.setup.on > RUN_ON_KERNEL && f.done)
         run_print_unseen(stdout, f.channels);
-    printf("%" PRIu64 " operations %s\n", f.done, f.on == RUN_ON_BOTH ? "compared" : "carried out");
+    if (verdict == RUN_AGREED && (f.setup.on & RUN_ON_MODEL))
+        coverage_print(stdout, &f.coverage, ENOUGH);
+    printf("%" PRIu64 " operations %s\n", f.done,
+           f.setup.on > RUN_ON_KERNEL ? "compared" : "carried out");
     int finished = tool_finish();
     return verdict ? (int)verdict : finished;
 }

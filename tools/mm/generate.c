@@ -16,7 +16,7 @@
 
 struct generator {
     uint64_t state;
-    enum generate_kind kind;
+    const struct generate_setup *setup;
     struct trace *trace;
     struct trace_state processes;
     bool mapped[TRACE_PROCESSES][PAGES], registered[TRACE_PROCESSES][PAGES];
@@ -96,7 +96,7 @@ static uint32_t some_protection(struct generator *g)
 
 static int some_object(struct generator *g)
 {
-    switch (g->kind) {
+    switch (g->setup->kind) {
     case GENERATE_ANON:
         return -1;
     case GENERATE_SHMEM:
@@ -173,7 +173,7 @@ static void make_register(struct generator *g, struct trace_op *op)
     within(g, g->mapped[op->process], op);
     op->flags = (chance(g, 40) ? FASTMM_VM_UFFD_ASYNC : 0) |
                 (chance(g, 40) ? FASTMM_VM_UFFD_UNPOPULATED : 0) |
-                (chance(g, 40) ? FASTMM_VM_UFFD_FORK : 0) |
+                (chance(g, 40) && !g->setup->no_fork_events ? FASTMM_VM_UFFD_FORK : 0) |
                 (chance(g, 40) ? FASTMM_VM_UFFD_REMAP : 0);
     mark(g->registered[op->process], op, true);
 }
@@ -245,13 +245,14 @@ static void make_op(struct generator *g, struct trace_op *op)
     verbs[at].make(g, op);
 }
 
-int generate_trace(uint64_t seed, enum generate_kind kind, size_t count, struct trace *trace)
+int generate_trace(uint64_t seed, const struct generate_setup *setup, size_t count,
+                   struct trace *trace)
 {
-    struct generator g = {.state = seed, .kind = kind, .trace = trace};
+    struct generator g = {.state = seed, .setup = setup, .trace = trace};
     memset(trace, 0, sizeof(*trace));
-    if (kind == GENERATE_SHMEM || kind == GENERATE_MIXED)
+    if (setup->kind == GENERATE_SHMEM || setup->kind == GENERATE_MIXED)
         trace->object[0] = (struct trace_object){TRACE_OBJECT_SHMEM, PAGES};
-    if (kind == GENERATE_FILE || kind == GENERATE_MIXED)
+    if (setup->kind == GENERATE_FILE || setup->kind == GENERATE_MIXED)
         trace->object[1] = (struct trace_object){TRACE_OBJECT_FILE, PAGES};
     trace->op = calloc(count, sizeof(*trace->op));
     if (!trace->op)

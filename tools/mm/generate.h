@@ -7,7 +7,13 @@
 
 enum generate_kind { GENERATE_ANON, GENERATE_SHMEM, GENERATE_FILE, GENERATE_MIXED };
 
-/* 0, or -1 for want of memory. The same seed, kind and count make the same trace. */
-int generate_trace(uint64_t seed, enum generate_kind kind, size_t count, struct trace *trace);
+struct generate_setup {
+    enum generate_kind kind;
+    bool no_fork_events; /* not everybody may register for them */
+};
+
+/* 0, or -1 for want of memory. The same seed, setup and count make the same trace. */
+int generate_trace(uint64_t seed, const struct generate_setup *setup, size_t count,
+                   struct trace *trace);
 
 #endif

@@ -14,7 +14,7 @@
 
 struct kernel_process {
     pid_t pid; /* 0: none */
-    int socket, pagemap, status;
+    int socket, pagemap, status, maps;
     uint64_t root;                   /* of its page tables, if they can be read */
     int uffd[KERNEL_UFFDS];          /* -1: not opened */
     uint8_t registered[TRACE_PAGES]; /* 1 + index of the userfaultfd, 0: none */
@@ -77,6 +77,9 @@ int kernel_remap(struct kernel *k, const struct trace_op *op, int *outcome,
 void kernel_look_open(struct kernel *k);
 int kernel_look_rss(const struct kernel_process *p, int64_t rss[4], struct tool_error *error);
 int kernel_look(struct kernel *k, struct world_view *view, struct tool_error *error);
+/* kernel_maps.c: the mappings of the trace's pages. */
+int kernel_look_mappings(const struct kernel_process *p, struct world_space *space,
+                         struct tool_error *error);
 /* Is there a page, and protected by userfaultfd? */
 bool kernel_is_wp(struct kernel_process *p, unsigned page);
 

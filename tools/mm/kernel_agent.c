@@ -62,7 +62,8 @@ static int greet(struct kernel_process *p, pid_t pid, struct tool_error *error)
     p->pid = pid;
     p->pagemap = open_proc(pid, "pagemap");
     p->status = open_proc(pid, "status");
-    if (p->pagemap < 0 || p->status < 0)
+    p->maps = open_proc(pid, "maps");
+    if (p->pagemap < 0 || p->status < 0 || p->maps < 0)
         return tool_fail(error, "kernel: /proc/%d: %s", pid, strerror(errno));
     if (answer(p, &hello, NULL, error))
         return -1;
@@ -166,6 +167,7 @@ void kernel_end(struct kernel_process *p, bool politely)
     close_one(&p->socket);
     close_one(&p->pagemap);
     close_one(&p->status);
+    close_one(&p->maps);
     for (unsigned i = 0; i < KERNEL_UFFDS; i++)
         close_one(&p->uffd[i]);
     p->pid = 0;

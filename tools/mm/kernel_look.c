@@ -10,18 +10,16 @@
 #include "mm/kernel_raw.h"
 
 #include <errno.h>
+#include <fastmm/walk.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 /* Documentation/admin-guide/mm/pagemap.rst */
-#define MAP_PRESENT  (UINT64_C(1) << 63)
-#define MAP_SWAP     (UINT64_C(1) << 62)
-#define MAP_UFFD_WP  (UINT64_C(1) << 57)
-#define MAP_NUMBER   ((UINT64_C(1) << 55) - 1)
 #define FLAG_ANON    (UINT64_C(1) << 12)
 #define FLAG_SWAPS   (UINT64_C(1) << 14)
 #define FLAG_ZERO    (UINT64_C(1) << 24)
@@ -29,11 +27,16 @@
 #define SWAP_TYPE(n) ((unsigned)((n)&31))
 #define SWAP_AT(n)   ((n) >> 5)
 
+uint64_t world_pagemap_word(uint64_t word)
+{
+    return word & ~FASTMM_PAGEMAP_NUMBER;
+}
+
 void kernel_look_open(struct kernel *k)
 {
     k->page_count = open("/proc/kpagecount", O_RDONLY | O_CLOEXEC);
     k->page_flags = open("/proc/kpageflags", O_RDONLY | O_CLOEXEC);
-    k->world.channels = WORLD_ENTRIES | WORLD_RSS;
+    k->world.channels = WORLD_ENTRIES | WORLD_RSS | WORLD_MAPPINGS | WORLD_PAGEMAP;
     if (k->page_count >= 0 && k->page_flags >= 0)
         k->world.channels |= WORLD_FRAMES;
     if (kernel_raw_open())
@@ -84,10 +87,13 @@ static void look_at_frame(const struct kernel *k, uint64_t pfn, struct world_pag
     page->kind = kind_of_page(flags);
 }
 
-static enum trace_kind kind_of_swp(uint64_t number)
+/* Whoever may not see frame numbers doesn't see those of swap either, nor what marks a marker. */
+static enum trace_kind kind_of_swp(const struct kernel *k, uint64_t number)
 {
     static const enum trace_kind markers[] = {TRACE_OTHER, TRACE_MARK_UFFD_WP, TRACE_MARK_POISON,
                                               TRACE_OTHER, TRACE_MARK_GUARD};
+    if (!(k->world.channels & WORLD_FRAMES))
+        return TRACE_SWP;
     if (SWAP_TYPE(number) != TYPE_MARKER)
         return TRACE_SWAP;
     return SWAP_AT(number) < sizeof(markers) / sizeof(markers[0]) ? markers[SWAP_AT(number)]
@@ -97,11 +103,11 @@ static enum trace_kind kind_of_swp(uint64_t number)
 static void look_at_page(const struct kernel *k, uint64_t word, struct world_page *page)
 {
     *page = (struct world_page){.kind = TRACE_NONE, .maps = -1};
-    page->uffd_wp = word & MAP_UFFD_WP;
-    if (word & MAP_PRESENT)
-        look_at_frame(k, word & MAP_NUMBER, page);
-    else if (word & MAP_SWAP)
-        page->kind = kind_of_swp(word & MAP_NUMBER);
+    page->uffd_wp = word & FASTMM_PAGEMAP_UFFD_WP;
+    if (word & FASTMM_PAGEMAP_PRESENT)
+        look_at_frame(k, word & FASTMM_PAGEMAP_NUMBER, page);
+    else if (word & FASTMM_PAGEMAP_SWAP)
+        page->kind = kind_of_swp(k, word & FASTMM_PAGEMAP_NUMBER);
 }
 
 static int read_words(const struct kernel_process *p, unsigned first, unsigned count,
@@ -115,7 +121,8 @@ static int read_words(const struct kernel_process *p, unsigned first, unsigned c
 bool kernel_is_wp(struct kernel_process *p, unsigned page)
 {
     uint64_t word;
-    return !read_words(p, page, 1, &word) && (word & MAP_UFFD_WP) && (word & MAP_PRESENT);
+    return !read_words(p, page, 1, &word) && (word & FASTMM_PAGEMAP_UFFD_WP) &&
+           (word & FASTMM_PAGEMAP_PRESENT);
 }
 
 /* What hardware does at its own time, and where a page is, are left out. */
@@ -126,13 +133,47 @@ static void look_at_raw(uint64_t raw, struct world_page *page)
         page->raw &= WORLD_RAW_MASK;
 }
 
+/* Documentation/admin-guide/mm/pagemap.rst; newer than the headers this may be compiled with. */
+struct scan {
+    uint64_t size, flags, start, end, walk_end, regions, region_count, max_pages;
+    uint64_t inverted, all_of, any_of, returned;
+};
+struct scan_region {
+    uint64_t start, end, categories;
+};
+#define IOCTL_SCAN _IOWR('f', 16, struct scan)
+
+static int look_at_categories(const struct kernel *k, const struct kernel_process *p,
+                              struct world_space *space)
+{
+    static struct scan_region region[TRACE_PAGES];
+    struct scan scan = {
+        .size = sizeof(scan),
+        .start = kernel_address(k->world.first),
+        .end = kernel_address(k->world.first + k->world.count),
+        .regions = (uint64_t)(uintptr_t)region,
+        .region_count = TRACE_PAGES,
+        .returned = 2 * FASTMM_PAGE_IS_GUARD - 1,
+    };
+    int count = ioctl(p->pagemap, IOCTL_SCAN, &scan);
+    for (int r = 0; r < count; r++)
+        for (uint64_t at = region[r].start; at < region[r].end; at += FASTMM_PAGE_SIZE)
+            space->page[(at - scan.start) / FASTMM_PAGE_SIZE].categories =
+                (uint16_t)region[r].categories;
+    return count < 0 ? -1 : 0;
+}
+
 static int look_at_process(struct kernel *k, struct kernel_process *p, struct world_space *space,
                            struct tool_error *error)
 {
     if (read_words(p, k->world.first, k->world.count, k->words))
         return tool_fail(error, "kernel: pagemap of %d: %s", p->pid, strerror(errno));
-    for (unsigned i = 0; i < k->world.count; i++)
+    for (unsigned i = 0; i < k->world.count; i++) {
         look_at_page(k, k->words[i], &space->page[i]);
+        space->page[i].word = world_pagemap_word(k->words[i]);
+    }
+    if (look_at_categories(k, p, space))
+        return tool_fail(error, "kernel: PAGEMAP_SCAN of %d: %s", p->pid, strerror(errno));
     if (k->world.channels & WORLD_RAW) {
         if (!kernel_raw_read(p->root, kernel_address(k->world.first), k->world.count, k->raw))
             return tool_fail(error, "kernel: reading the page tables of %d failed", p->pid);
@@ -151,7 +192,8 @@ int kernel_look(struct kernel *k, struct world_view *view, struct tool_error *er
     for (unsigned i = 0; i < TRACE_PROCESSES; i++) {
         struct kernel_process *p = &k->process[i];
         view->space[i].alive = p->pid != 0;
-        if (p->pid && look_at_process(k, p, &view->space[i], error))
+        if (p->pid && (look_at_process(k, p, &view->space[i], error) ||
+                       kernel_look_mappings(p, &view->space[i], error)))
             return -1;
     }
     return 0;

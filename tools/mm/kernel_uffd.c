@@ -65,6 +65,36 @@ static int say_features(int fd, unsigned index)
     return ioctl(fd, UFFDIO_API, &api) ? -errno : 0;
 }
 
+/* Whoever lacks privileges may still watch accesses from user mode, which are the only ones here.
+ */
+static int open_flags(void)
+{
+    static int flags;
+    if (flags)
+        return flags;
+    flags = O_CLOEXEC | O_NONBLOCK;
+    int fd = (int)syscall(SYS_userfaultfd, flags);
+    if (fd >= 0)
+        close(fd);
+    else if (errno == EPERM)
+        flags |= UFFD_USER_MODE_ONLY;
+    return flags;
+}
+
+static int probe_features(unsigned index)
+{
+    int fd = (int)syscall(SYS_userfaultfd, open_flags());
+    int rc = fd < 0 ? -errno : say_features(fd, index);
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+bool world_kernel_hears_forks(void)
+{
+    return probe_features(FORK_BIT) == 0;
+}
+
 int kernel_uffd_probe(const struct trace *trace, struct tool_error *error)
 {
     uint32_t flags = 0;
@@ -75,10 +105,7 @@ int kernel_uffd_probe(const struct trace *trace, struct tool_error *error)
     }
     if (!any)
         return 0;
-    int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
-    int rc = fd < 0 ? -errno : say_features(fd, index_of(flags));
-    if (fd >= 0)
-        close(fd);
+    int rc = probe_features(index_of(flags));
     if (!rc)
         return 0;
     tool_fail(error, "userfaultfd isn't to be had here: %s", strerror(-rc));
@@ -88,7 +115,7 @@ int kernel_uffd_probe(const struct trace *trace, struct tool_error *error)
 /* Opens descriptor `index` of the process, if it isn't. *outcome is 0 or a negative errno. */
 static int need(struct kernel_process *p, unsigned index, int *outcome, struct tool_error *error)
 {
-    const struct agent_request request = {.verb = AGENT_UFFD, .arg = {O_CLOEXEC | O_NONBLOCK}};
+    const struct agent_request request = {.verb = AGENT_UFFD, .arg = {open_flags()}};
     struct agent_reply reply;
     int fd;
     *outcome = 0;

@@ -13,6 +13,7 @@ struct run {
     struct world *world[2];
     struct world_view *view[2];
     unsigned worlds;
+    const struct run_setup *setup;
     FILE *out; /* or NULL */
     struct run_result *result;
     struct tool_error *error;
@@ -91,12 +92,12 @@ static const char *attribute_missed(const struct trace_op *op, const struct worl
 static const char *page_missed(const struct trace_op *op, const struct world *world,
                                const struct world_page *page)
 {
-    bool page_expected = op->kind == TRACE_ZERO || op->kind == TRACE_ANON ||
-                         op->kind == TRACE_FILE || op->kind == TRACE_SHMEM;
-    bool unclear = page->kind == TRACE_PRESENT && page_expected;
-    bool any = op->kind == TRACE_PRESENT && (page->kind == TRACE_ZERO || page->kind == TRACE_ANON ||
-                                             page->kind == TRACE_FILE || page->kind == TRACE_SHMEM);
-    if (page->kind != op->kind && !unclear && !any)
+    bool class_expected = op->kind == TRACE_PRESENT || op->kind == TRACE_SWP;
+    bool class_seen = page->kind == TRACE_PRESENT || page->kind == TRACE_SWP;
+    bool same = class_expected || class_seen
+                    ? trace_kind_class(op->kind) == trace_kind_class(page->kind)
+                    : op->kind == page->kind;
+    if (!same)
         return trace_kind_name(page->kind);
     if (op->number >= 0 && page->maps >= 0 && page->maps != op->number)
         return "mapped another number of times";
@@ -169,13 +170,20 @@ static enum run_verdict step(const struct run *r, const struct trace_op *op)
                                  .channels = channels_of(r)};
     struct difference difference;
     int outcome[2];
-    if (op->verb == TRACE_EXPECT || op->verb == TRACE_RSS)
+    if (op->verb == TRACE_EXPECT || op->verb == TRACE_RSS) {
+        if (r->setup->recorder)
+            trace_print_op(r->setup->recorder->out, op);
         return expect(r, op);
+    }
+    if (r->setup->coverage && (r->setup->on & RUN_ON_MODEL))
+        coverage_add(r->setup->coverage, op, r->world[0], r->view[0]);
     for (unsigned w = 0; w < r->worlds; w++)
         if (r->world[w]->apply(r->world[w], op, &outcome[w], r->error))
             return RUN_BROKE;
     if (observe(r))
         return RUN_BROKE;
+    if (r->setup->recorder)
+        recording_step(r->setup->recorder, op, outcome[0], r->world[0], r->view[0]);
     if (!outcomes_hold(r, op, outcome)) {
         show(r, op->process);
         return RUN_DIFFERED;
@@ -193,6 +201,8 @@ static enum run_verdict run_steps(const struct run *r)
     const struct trace *trace = r->trace;
     if (observe(r))
         return RUN_BROKE;
+    if (r->setup->recorder)
+        recording_begin(r->setup->recorder, trace, r->world[0]);
     for (size_t i = 0; i < trace->count; i++) {
         enum run_verdict verdict = step(r, &trace->op[i]);
         if (verdict != RUN_AGREED) {
@@ -206,14 +216,20 @@ static enum run_verdict run_steps(const struct run *r)
 
 /* --- Life ------------------------------------------------------------------------------------ */
 
-static enum run_verdict open_worlds(struct run *r, unsigned on)
+static int open_world(const struct run *r, unsigned which, struct world **world)
 {
-    static int (*const open[2])(const struct trace *, struct world **,
-                                struct tool_error *) = {world_open_model, world_open_kernel};
-    for (unsigned i = 0; i < 2; i++) {
-        if (!(on & (1u << i)))
+    if (which == RUN_ON_MODEL)
+        return world_open_model(r->trace, r->setup->impl, world, r->error);
+    return which == RUN_ON_KERNEL ? world_open_kernel(r->trace, world, r->error)
+                                  : world_open_recorded(r->trace, world, r->error);
+}
+
+static enum run_verdict open_worlds(struct run *r)
+{
+    for (unsigned which = RUN_ON_MODEL; which <= RUN_ON_RECORDED; which *= 2) {
+        if (!(r->setup->on & which))
             continue;
-        int rc = open[i](r->trace, &r->world[r->worlds], r->error);
+        int rc = open_world(r, which, &r->world[r->worlds]);
         if (rc)
             return rc == WORLD_NOT_PERMITTED ? RUN_NOT_PERMITTED : RUN_BROKE;
         r->view[r->worlds] = calloc(1, sizeof(struct world_view));
@@ -225,12 +241,12 @@ static enum run_verdict open_worlds(struct run *r, unsigned on)
     return RUN_AGREED;
 }
 
-enum run_verdict run_trace(const struct trace *trace, unsigned on, FILE *out,
+enum run_verdict run_trace(const struct trace *trace, const struct run_setup *setup, FILE *out,
                            struct run_result *result, struct tool_error *error)
 {
-    struct run r = {.trace = trace, .out = out, .result = result, .error = error};
+    struct run r = {.trace = trace, .setup = setup, .out = out, .result = result, .error = error};
     *result = (struct run_result){0};
-    enum run_verdict verdict = open_worlds(&r, on);
+    enum run_verdict verdict = open_worlds(&r);
     if (verdict == RUN_AGREED) {
         result->channels = channels_of(&r);
         verdict = run_steps(&r);
@@ -251,6 +267,8 @@ void run_print_unseen(FILE *out, unsigned channels)
         {WORLD_ENTRIES, "entries"},
         {WORLD_FRAMES, "kinds of pages, sharing and map counts"},
         {WORLD_RSS, "resident sets"},
+        {WORLD_MAPPINGS, "mappings"},
+        {WORLD_PAGEMAP, "the words of pagemap and PAGEMAP_SCAN"},
         {WORLD_RAW, "the raw bits of entries (writable, dirty)"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

@@ -3,9 +3,22 @@
 #ifndef FASTMM_TOOLS_MM_RUN_H
 #define FASTMM_TOOLS_MM_RUN_H
 
-#include "mm/world.h"
+#include "mm/coverage.h"
+#include "mm/recording.h"
 
-enum { RUN_ON_MODEL = 1, RUN_ON_KERNEL = 2, RUN_ON_BOTH = 3 };
+enum {
+    RUN_ON_MODEL = 1,
+    RUN_ON_KERNEL = 2,
+    RUN_ON_BOTH = 3,
+    RUN_ON_RECORDED = 4 /* a kernel as the trace recorded it: with the model */
+};
+
+struct run_setup {
+    unsigned on;               /* RUN_ON_* */
+    unsigned impl;             /* enum fastmm_mm_impl: build of the model's inner loops */
+    struct coverage *coverage; /* counts what the operations meet, if there is a model; or NULL */
+    struct recorder *recorder; /* writes down what the only world shows; or NULL */
+};
 
 enum run_verdict {
     RUN_AGREED = 0,
@@ -21,7 +34,7 @@ struct run_result {
 };
 
 /* The first difference goes to `out`, unless that is NULL. */
-enum run_verdict run_trace(const struct trace *trace, unsigned on, FILE *out,
+enum run_verdict run_trace(const struct trace *trace, const struct run_setup *setup, FILE *out,
                            struct run_result *result, struct tool_error *error);
 
 /* "frame identity, raw entries": what a comparison of those channels leaves out. */

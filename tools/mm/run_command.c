@@ -4,19 +4,36 @@
 
 #include "text.h"
 
+#include <errno.h>
+#include <fastmm/mm.h>
 #include <stdlib.h>
 #include <string.h>
 
-unsigned mm_world_named(const char *name)
+static bool one_of(const char *const names[], unsigned count, const char *name, unsigned *index)
 {
-    static const char *const names[] = {NULL, "model", "kernel", "both"};
-    for (unsigned i = 1; i < 4; i++)
-        if (!strcmp(name, names[i]))
-            return i;
-    return 0;
+    for (unsigned i = 0; i < count; i++)
+        if (!strcmp(name, names[i])) {
+            *index = i;
+            return true;
+        }
+    return false;
 }
 
-static enum run_verdict run_file(const char *path, unsigned on, size_t *done)
+bool mm_take_setup(struct run_setup *setup, const char *name, const char *value)
+{
+    static const char *const worlds[] = {"", "model", "kernel", "both"};
+    if (!strcmp(name, "--on") && !strcmp(value, "recorded")) {
+        setup->on = RUN_ON_MODEL | RUN_ON_RECORDED;
+        return true;
+    }
+    static const char *const builds[] = {
+        [FASTMM_MM_BEST] = "best", [FASTMM_MM_PLAIN] = "plain", [FASTMM_MM_AVX512] = "avx512"};
+    if (!strcmp(name, "--on"))
+        return one_of(worlds, 4, value, &setup->on) && setup->on;
+    return !strcmp(name, "--build") && one_of(builds, 3, value, &setup->impl);
+}
+
+static enum run_verdict run_file(const char *path, const struct run_setup *setup, size_t *done)
 {
     struct tool_error error;
     struct text text;
@@ -32,45 +49,73 @@ static enum run_verdict run_file(const char *path, unsigned on, size_t *done)
         tool_complain("%s", error.text);
         return RUN_BROKE;
     }
-    enum run_verdict verdict = run_trace(&trace, on, stdout, &result, &error);
+    enum run_verdict verdict = run_trace(&trace, setup, stdout, &result, &error);
     trace_free(&trace);
     *done += result.done;
     if (verdict == RUN_BROKE || verdict == RUN_NOT_PERMITTED)
         tool_complain("%s: %s", path, error.text);
-    else if (on == RUN_ON_BOTH)
+    else if (setup->on > RUN_ON_KERNEL)
         run_print_unseen(stdout, result.channels);
     if (verdict == RUN_DIFFERED)
         printf("%s: differs\n", path);
     return verdict;
 }
 
+/* --record: one trace and one world, whose every step goes into the file. */
+static enum run_verdict record(const char *trace, const char *path, struct run_setup *setup,
+                               size_t *done)
+{
+    static struct recorder recorder;
+    recorder.out = fopen(path, "w");
+    if (!recorder.out) {
+        tool_complain("%s: %s", path, strerror(errno));
+        return RUN_BROKE;
+    }
+    setup->recorder = &recorder;
+    enum run_verdict verdict = run_file(trace, setup, done);
+    if (fclose(recorder.out)) {
+        tool_complain("%s: %s", path, strerror(errno));
+        return RUN_BROKE;
+    }
+    return verdict;
+}
+
+static int finish(const struct run_setup *setup, size_t done, enum run_verdict verdict)
+{
+    if (done || verdict != RUN_BROKE)
+        printf("%zu operations %s\n", done, setup->on > RUN_ON_KERNEL ? "compared" : "carried out");
+    int finished = tool_finish();
+    return verdict ? (int)verdict : finished;
+}
+
 int mm_run(int argc, char **argv)
 {
-    unsigned on = RUN_ON_MODEL;
+    struct run_setup setup = {.on = RUN_ON_MODEL};
+    const char *into = NULL;
     size_t done = 0;
     int files = 0;
     enum run_verdict worst = RUN_AGREED;
-    for (int i = 1; i < argc; i++)
-        if (!strcmp(argv[i], "--on")) {
-            on = i + 1 < argc ? mm_world_named(argv[++i]) : 0;
-            if (!on)
-                return tool_misused("mm", "--on needs model, kernel or both");
-        } else if (argv[i][0] == '-') {
-            return tool_misused("mm", "no option '%s'", argv[i]);
-        }
     for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--on")) {
-            i++;
+        const char *value = i + 1 < argc ? argv[i + 1] : "";
+        if (argv[i][0] != '-') {
+            argv[1 + files++] = argv[i];
             continue;
         }
-        enum run_verdict verdict = run_file(argv[i], on, &done);
-        worst = worst == RUN_AGREED || verdict == RUN_DIFFERED ? verdict : worst;
-        files++;
+        if (!strcmp(argv[i], "--record") && *value)
+            into = value;
+        else if (!mm_take_setup(&setup, argv[i], value))
+            return tool_misused("mm", "'%s %s' makes no sense", argv[i], value);
+        i++;
     }
     if (!files)
         return tool_misused("mm", "a trace file is expected");
-    if (done || worst != RUN_BROKE)
-        printf("%zu operations %s\n", done, on == RUN_ON_BOTH ? "compared" : "carried out");
-    int finished = tool_finish();
-    return worst ? (int)worst : finished;
+    if (into && (files > 1 || setup.on > RUN_ON_KERNEL))
+        return tool_misused("mm", "--record takes one trace and one world");
+    if (into)
+        worst = record(argv[1], into, &setup, &done);
+    for (int i = 1; !into && i <= files; i++) {
+        enum run_verdict verdict = run_file(argv[i], &setup, &done);
+        worst = worst == RUN_AGREED || verdict == RUN_DIFFERED ? verdict : worst;
+    }
+    return finish(&setup, done, worst);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L /* strndup() */
 /* Reads traces, and refuses what makes no sense with the place where it stands. */
 #include "mm/trace.h"
 
@@ -22,7 +23,7 @@ struct reader {
     struct trace *trace;
     struct trace_state state;
     struct tool_error *error;
-    size_t room;
+    size_t room, note_room;
 };
 
 static int fail(const struct reader *r, const char *format, ...)
@@ -240,6 +241,8 @@ static int arguments(struct reader *r, struct trace_op *op)
         return 0;
     case SHAPE_FORK:
         return indexed(r, 'p', TRACE_PROCESSES, &op->child);
+    case SHAPE_NUMBER:
+        return number(r, "a number", 0, 1 << 20, &op->number);
     case SHAPE_EXPECT:
         return expect(r, op);
     case SHAPE_RSS:
@@ -265,21 +268,43 @@ static int outcome(struct reader *r, struct trace_op *op)
 
 /* --- Lines ----------------------------------------------------------------------------------- */
 
+/* The array with room for one more, or NULL. */
+static void *grown(void *array, size_t count, size_t *room, size_t size)
+{
+    size_t more = *room ? 2 * *room : 64;
+    if (count < *room)
+        return array;
+    array = realloc(array, more * size);
+    *room = array ? more : *room;
+    return array;
+}
+
 static int append(struct reader *r, const struct trace_op *op)
 {
     struct trace *trace = r->trace;
     if (trace->count == TRACE_OPS_MAX)
         return fail(r, "more than %u operations", TRACE_OPS_MAX);
-    if (trace->count == r->room) {
-        size_t room = r->room ? 2 * r->room : 64;
-        struct trace_op *ops = realloc(trace->op, room * sizeof(*ops));
-        if (!ops)
-            return fail(r, "out of memory");
-        trace->op = ops;
-        r->room = room;
-    }
+    struct trace_op *ops = grown(trace->op, trace->count, &r->room, sizeof(*ops));
+    if (!ops)
+        return fail(r, "out of memory");
+    trace->op = ops;
     trace->op[trace->count++] = *op;
     return 0;
+}
+
+static int note_line(struct reader *r)
+{
+    struct trace *trace = r->trace;
+    const char *text = r->token.text + 1;
+    struct trace_note *notes = grown(trace->note, trace->note_count, &r->note_room, sizeof(*notes));
+    if (!notes)
+        return fail(r, "out of memory");
+    trace->note = notes;
+    trace->note[trace->note_count] =
+        (struct trace_note){.after = trace->count,
+                            .line = r->line,
+                            .text = strndup(text, (size_t)(r->line_end - text))};
+    return trace->note[trace->note_count++].text ? 0 : fail(r, "out of memory");
 }
 
 static int object_line(struct reader *r)
@@ -330,6 +355,8 @@ static int line(struct reader *r)
     advance(r);
     if (at_end(r) && r->at == r->line_end)
         return 0;
+    if (*r->token.text == '|')
+        return note_line(r);
     if (!(at_end(r) && *r->at == '#')) {
         int rc = accept(r, "object") ? object_line(r) : op_line(r);
         if (rc)
@@ -363,6 +390,9 @@ int trace_parse(const char *file, const char *bytes, size_t size, struct trace *
 
 void trace_free(struct trace *trace)
 {
+    for (size_t i = 0; i < trace->note_count; i++)
+        free(trace->note[i].text);
+    free(trace->note);
     free(trace->op);
     memset(trace, 0, sizeof(*trace));
 }
@@ -386,7 +416,7 @@ const char *trace_step(struct trace_state *state, const struct trace *trace,
         return "the child has a number that was used before";
     if (op->verb == TRACE_MAP && op->object >= 0 && !trace->object[op->object].kind)
         return "this object wasn't declared";
-    if (op->verb == TRACE_FORK)
+    if (op->verb == TRACE_FORK && !(op->has_outcome && op->outcome))
         state->alive[op->child] = state->used[op->child] = true;
     if (op->verb == TRACE_EXIT)
         state->alive[op->process] = false;
@@ -396,7 +426,8 @@ const char *trace_step(struct trace_state *state, const struct trace *trace,
 static bool names_pages(const struct trace_op *op)
 {
     enum trace_shape shape = trace_verbs[op->verb].shape;
-    return shape != SHAPE_NOTHING && shape != SHAPE_FORK && shape != SHAPE_RSS;
+    return shape != SHAPE_NOTHING && shape != SHAPE_FORK && shape != SHAPE_NUMBER &&
+           shape != SHAPE_RSS;
 }
 
 unsigned trace_op_end(const struct trace_op *op)

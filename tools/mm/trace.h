@@ -42,6 +42,7 @@ enum trace_verb {
     TRACE_UNWP,
     TRACE_FORK,
     TRACE_EXIT,
+    TRACE_ALLOCATIONS,
     TRACE_EXPECT,
     TRACE_RSS,
     TRACE_VERBS
@@ -54,11 +55,13 @@ enum trace_kind {
     TRACE_ANON,
     TRACE_FILE,
     TRACE_SHMEM,
+    TRACE_RAW, /* a frame that isn't a page of memory */
     TRACE_SWAP,
     TRACE_MARK_UFFD_WP,
     TRACE_MARK_POISON,
     TRACE_MARK_GUARD,
     TRACE_PRESENT, /* one of the pages above: this world can't tell which */
+    TRACE_SWP,     /* likewise: swap or one of the markers */
     TRACE_OTHER,
     TRACE_KINDS
 };
@@ -87,7 +90,7 @@ struct trace_op {
     unsigned target;
     enum trace_kind kind; /* expect */
     unsigned attributes;  /* expect */
-    int64_t number;       /* expect: entries that map the page, or -1; rss: pages */
+    int64_t number;       /* expect: entries that map the page, or -1; rss: pages; allocations */
     unsigned counter;     /* rss: enum fastmm_rss */
     bool has_outcome;
     int outcome; /* 0, a negative errno, or an enum fastmm_fault */
@@ -100,10 +103,19 @@ struct trace_object {
     unsigned pages;
 };
 
+/* A line of what was recorded: recording.h reads it. */
+struct trace_note {
+    size_t after; /* so many operations */
+    unsigned line;
+    char *text;
+};
+
 struct trace {
     struct trace_object object[TRACE_OBJECTS];
     struct trace_op *op; /* freed by trace_free() */
     size_t count;
+    struct trace_note *note; /* likewise */
+    size_t note_count;
 };
 
 /* 0, or -1 with "file:line:column: what" and nothing to free. */
@@ -111,7 +123,7 @@ int trace_parse(const char *file, const char *bytes, size_t size, struct trace *
                 struct tool_error *error);
 void trace_free(struct trace *trace);
 
-/* Writes what trace_parse() reads back as the same. */
+/* Writes what trace_parse() reads back as the same, without what was recorded. */
 void trace_print(FILE *out, const struct trace *trace);
 void trace_print_op(FILE *out, const struct trace_op *op);
 
@@ -133,6 +145,8 @@ void trace_window(const struct trace *trace, unsigned *first, unsigned *count);
 /* "ok", "segv", "ENOMEM", ...; NULL for an outcome without a name. */
 const char *trace_outcome_name(int outcome);
 const char *trace_kind_name(enum trace_kind kind);
+/* TRACE_PRESENT for all pages, TRACE_SWP for swap and markers, else the kind itself. */
+enum trace_kind trace_kind_class(enum trace_kind kind);
 extern const char *const trace_rss_names[4];
 
 #endif

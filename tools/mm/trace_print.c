@@ -66,6 +66,9 @@ void trace_print_op(FILE *out, const struct trace_op *op)
     case SHAPE_FORK:
         fprintf(out, " p%u", op->child);
         break;
+    case SHAPE_NUMBER:
+        fprintf(out, " %" PRId64, op->number);
+        break;
     case SHAPE_EXPECT:
         print_expect(out, op);
         break;

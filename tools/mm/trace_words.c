@@ -24,6 +24,7 @@ const struct trace_verb_words trace_verbs[TRACE_VERBS] = {
     [TRACE_UNWP] = {"unwp", SHAPE_RANGE},
     [TRACE_FORK] = {"fork", SHAPE_FORK},
     [TRACE_EXIT] = {"exit", SHAPE_NOTHING},
+    [TRACE_ALLOCATIONS] = {"allocations", SHAPE_NUMBER},
     [TRACE_EXPECT] = {"expect", SHAPE_EXPECT},
     [TRACE_RSS] = {"rss", SHAPE_RSS},
 };
@@ -41,6 +42,7 @@ const struct trace_word trace_prots[] = {
 const struct trace_word trace_map_flags[] = {
     {"dontfork", FASTMM_VM_DONTCOPY},
     {"wipeonfork", FASTMM_VM_WIPEONFORK},
+    {"raw", FASTMM_VM_PFNMAP},
     {NULL, 0},
 };
 
@@ -72,14 +74,30 @@ const char *trace_kind_name(enum trace_kind kind)
         [TRACE_ANON] = "anon",
         [TRACE_FILE] = "file",
         [TRACE_SHMEM] = "shmem",
+        [TRACE_RAW] = "raw",
         [TRACE_SWAP] = "swap",
         [TRACE_MARK_UFFD_WP] = "uffd-wp-marker",
         [TRACE_MARK_POISON] = "poison-marker",
         [TRACE_MARK_GUARD] = "guard-marker",
         [TRACE_PRESENT] = "page",
+        [TRACE_SWP] = "swap-format",
         [TRACE_OTHER] = "other",
     };
     return names[kind];
+}
+
+enum trace_kind trace_kind_class(enum trace_kind kind)
+{
+    static const enum trace_kind classes[TRACE_KINDS] = {
+        [TRACE_NONE] = TRACE_NONE,       [TRACE_ZERO] = TRACE_PRESENT,
+        [TRACE_ANON] = TRACE_PRESENT,    [TRACE_FILE] = TRACE_PRESENT,
+        [TRACE_SHMEM] = TRACE_PRESENT,   [TRACE_RAW] = TRACE_PRESENT,
+        [TRACE_SWAP] = TRACE_SWP,        [TRACE_MARK_UFFD_WP] = TRACE_SWP,
+        [TRACE_MARK_POISON] = TRACE_SWP, [TRACE_MARK_GUARD] = TRACE_SWP,
+        [TRACE_PRESENT] = TRACE_PRESENT, [TRACE_SWP] = TRACE_SWP,
+        [TRACE_OTHER] = TRACE_OTHER,
+    };
+    return classes[kind];
 }
 
 const char *trace_outcome_name(int outcome)

@@ -20,6 +20,7 @@ enum trace_shape {
     SHAPE_REMAP,    /* FIRST COUNT SIZE [TARGET] */
     SHAPE_REGISTER, /* FIRST COUNT [FEATURE...] */
     SHAPE_FORK,     /* CHILD */
+    SHAPE_NUMBER,   /* NUMBER */
     SHAPE_EXPECT,   /* FIRST [COUNT] KIND [ATTRIBUTE...] */
     SHAPE_RSS       /* COUNTER NUMBER */
 };

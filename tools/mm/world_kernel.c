@@ -96,6 +96,10 @@ static int map(struct kernel *k, struct kernel_process *p, const struct trace_op
     int64_t flags = MAP_FIXED_NOREPLACE | MAP_NORESERVE |
                     (op->flags & FASTMM_VM_SHARED ? MAP_SHARED : MAP_PRIVATE);
     int fd = op->object < 0 ? -1 : k->object[op->object];
+    if (op->flags & FASTMM_VM_PFNMAP) {
+        *outcome = -ENOTSUP;
+        return 0;
+    }
     bool more_flags = op->flags & (FASTMM_VM_DONTCOPY | FASTMM_VM_WIPEONFORK);
     const struct agent_request request = {
         .verb = AGENT_CALL,
@@ -304,7 +308,7 @@ static struct kernel *new_kernel(const struct trace *trace)
         k->object[i] = -1;
     for (unsigned i = 0; i < TRACE_PROCESSES; i++) {
         struct kernel_process *p = &k->process[i];
-        p->socket = p->pagemap = p->status = -1;
+        p->socket = p->pagemap = p->status = p->maps = -1;
         for (unsigned j = 0; j < KERNEL_UFFDS; j++)
             p->uffd[j] = -1;
     }

@@ -10,16 +10,26 @@
 
 #include <errno.h>
 #include <fastmm/mm.h>
+#include <fastmm/walk.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* Where raw mappings find frames that aren't memory. */
+#define RAW_FRAMES (UINT64_C(1) << 30)
 
 struct model {
     struct world world;
     struct fastmm_machine *machine;
     struct fastmm_mm *mm[TRACE_PROCESSES];
     struct fastmm_object *object[TRACE_OBJECTS];
+    struct trace_object declared[TRACE_OBJECTS];
     uint64_t pin[TRACE_PROCESSES][TRACE_PAGES]; /* frame, or 0 */
     fastmm_pte_t ptes[TRACE_PAGES];
+    uint64_t words[TRACE_PAGES];
+    uint16_t categories[TRACE_PAGES];
+    uint64_t allocations; /* that the next operation may make */
+    bool leaked;          /* one that failed left something behind */
 };
 
 static struct model *model_of(struct world *world)
@@ -139,7 +149,7 @@ static int map(struct model *m, struct fastmm_mm *mm, const struct trace_op *op)
         .end = address(op->first + op->count),
         .flags = op->flags,
         .object = op->object < 0 ? NULL : m->object[op->object],
-        .pgoff = op->offset,
+        .pgoff = op->flags & FASTMM_VM_PFNMAP ? RAW_FRAMES + op->first : op->offset,
     };
     return fastmm_mm_map(mm, &map);
 }
@@ -181,9 +191,15 @@ static int touch(struct fastmm_mm *mm, const struct trace_op *op)
                             op->verb == TRACE_WRITE ? FASTMM_WRITE : FASTMM_READ, NULL);
 }
 
+/* A fork that fails leaves nothing behind. */
 static int fork_child(struct model *m, struct fastmm_mm *mm, const struct trace_op *op)
 {
-    return fastmm_mm_fork(mm, &m->mm[op->child]);
+    struct fastmm_machine_stats before, after;
+    fastmm_machine_get_stats(m->machine, &before);
+    int rc = fastmm_mm_fork(mm, &m->mm[op->child]);
+    fastmm_machine_get_stats(m->machine, &after);
+    m->leaked = rc && (after.blocks != before.blocks || after.frames_used != before.frames_used);
+    return rc;
 }
 
 static int unpin(struct model *m, unsigned process, unsigned page)
@@ -244,6 +260,9 @@ static int apply_op(struct model *m, const struct trace_op *op)
         return protect_or_resolve(mm, op, call_unwp);
     case TRACE_FORK:
         return fork_child(m, mm, op);
+    case TRACE_ALLOCATIONS:
+        m->allocations = (uint64_t)op->number;
+        return 0;
     default:
         return -ENOTSUP;
     }
@@ -260,12 +279,19 @@ static int apply(struct world *world, const struct trace_op *op, int *outcome,
 {
     struct model *m = model_of(world);
     *outcome = 0;
+    if (!m->mm[op->process])
+        return tool_fail(error, "model: p%u was never made: its fork failed", op->process);
     if (op->verb == TRACE_EXIT) {
         if (exit_process(m, op->process, error))
             return -1;
     } else {
+        fastmm_machine_fail_after(m->machine, m->allocations);
+        m->allocations = UINT64_MAX;
         *outcome = apply_op(m, op);
+        fastmm_machine_fail_after(m->machine, UINT64_MAX);
     }
+    if (m->leaked)
+        return tool_fail(error, "model: an operation that failed left memory behind");
     return fastmm_machine_check(m->machine, tell_breach, error) ? -1 : 0;
 }
 
@@ -317,12 +343,38 @@ static void observe_page(const struct model *m, fastmm_pte_t pte, struct world_p
     }
     page->raw &= WORLD_RAW_MASK;
     page->pfn = fastmm_pte_pfn(pte);
+    if (page->pfn >= RAW_FRAMES) {
+        page->kind = TRACE_RAW;
+        return;
+    }
     if (fastmm_machine_frame(m->machine, page->pfn, &info)) {
         page->kind = TRACE_OTHER;
         return;
     }
     page->kind = kind_of_frame(info.kind);
     page->maps = info.mapcount;
+}
+
+static enum trace_kind kind_of_object(const struct model *m, const struct fastmm_object *object)
+{
+    for (unsigned i = 0; i < TRACE_OBJECTS; i++)
+        if (object && object == m->object[i])
+            return m->declared[i].kind == TRACE_OBJECT_SHMEM ? TRACE_SHMEM : TRACE_FILE;
+    return TRACE_NONE;
+}
+
+static void observe_mappings(const struct model *m, const struct fastmm_mm *mm,
+                             struct world_space *space)
+{
+    const struct fastmm_vma *vma;
+    for (space->mappings = 0; (vma = fastmm_mm_vma(mm, space->mappings)) != NULL;)
+        space->mapping[space->mappings++] = (struct world_mapping){
+            .first = (unsigned)((vma->start - TRACE_BASE) / FASTMM_PAGE_SIZE),
+            .end = (unsigned)((vma->end - TRACE_BASE) / FASTMM_PAGE_SIZE),
+            .flags = vma->flags,
+            .offset = vma->object ? (unsigned)vma->pgoff : 0,
+            .object = kind_of_object(m, vma->object),
+        };
 }
 
 static int observe(struct world *world, struct world_view *view, struct tool_error *error)
@@ -337,8 +389,15 @@ static int observe(struct world *world, struct world_view *view, struct tool_err
         if (rc)
             return tool_fail(error, "model: reading entries failed with %d", rc);
         fastmm_mm_rss(m->mm[p], space->rss);
-        for (unsigned i = 0; i < world->count; i++)
+        observe_mappings(m, m->mm[p], space);
+        if (fastmm_mm_pagemap(m->mm[p], address(world->first), world->count, m->words) ||
+            fastmm_mm_categories(m->mm[p], address(world->first), world->count, m->categories))
+            return tool_fail(error, "model: walking failed");
+        for (unsigned i = 0; i < world->count; i++) {
             observe_page(m, m->ptes[i], &space->page[i]);
+            space->page[i].word = world_pagemap_word(m->words[i]);
+            space->page[i].categories = m->categories[i];
+        }
     }
     return 0;
 }
@@ -381,21 +440,30 @@ static uint64_t frames_needed(const struct trace *trace, unsigned window)
     return frames;
 }
 
-int world_open_model(const struct trace *trace, struct world **world, struct tool_error *error)
+int world_open_model(const struct trace *trace, unsigned impl, struct world **world,
+                     struct tool_error *error)
 {
     struct model *m = calloc(1, sizeof(*m));
     if (!m)
         return tool_fail(error, "out of memory");
+    m->allocations = UINT64_MAX;
+    memcpy(m->declared, trace->object, sizeof(m->declared));
     m->world = (struct world){
         .name = "model",
-        .channels = WORLD_ENTRIES | WORLD_FRAMES | WORLD_RSS | WORLD_RAW,
+        .channels =
+            WORLD_ENTRIES | WORLD_FRAMES | WORLD_RSS | WORLD_RAW | WORLD_MAPPINGS | WORLD_PAGEMAP,
         .apply = apply,
         .observe = observe,
         .close = close_model,
     };
     trace_window(trace, &m->world.first, &m->world.count);
-    const struct fastmm_machine_config config = {.frames = frames_needed(trace, m->world.count),
-                                                 .no_huge_arenas = true};
+    const struct fastmm_machine_config config = {
+        .frames = frames_needed(trace, m->world.count), .impl = impl, .no_huge_arenas = true};
+    if (!fastmm_mm_impl_name((enum fastmm_mm_impl)impl)) {
+        free(m);
+        tool_fail(error, "this CPU can't run that build of the model");
+        return WORLD_NOT_PERMITTED;
+    }
     int rc = fastmm_machine_create(&config, &m->machine);
     for (unsigned i = 0; i < TRACE_OBJECTS && !rc; i++)
         if (trace->object[i].kind)
