@@ -249,7 +249,8 @@ void fastmm_vma_settle(struct fastmm_mm *mm, size_t first, size_t count)
             continue;
         }
         a->end = b->end;
-        a->flags |= b->flags;
+        /* Who is next beyond one that didn't change itself stays apart. */
+        a->flags = (a->flags & ~VMA_CHANGED) | b->flags;
         a->anon_vma |= b->anon_vma; /* equal, or one is 0 */
         fastmm_vma_remove(mm, at, 1);
         end--;
