@@ -73,6 +73,7 @@ static void copy_swp(const struct copy *c, fastmm_pte_t *source, fastmm_pte_t *t
 {
     uint64_t markers = fastmm_marker_flags(*source);
     if (markers) {
+        markers &= ~(FASTMM_MM_BUG(3) ? FASTMM_MARKER_POISON : UINT64_C(0));
         bool keep_uffd_wp = c->keep_uffd_wp || FASTMM_MM_BUG(2);
         *target =
             fastmm_marker_make(markers & ~(keep_uffd_wp ? UINT64_C(0) : FASTMM_MARKER_UFFD_WP));

@@ -168,7 +168,7 @@ static int move_mapping(struct fastmm_mm *mm, uint64_t start, uint64_t end, uint
     }
     struct fastmm_vma *vma = fastmm_vma_take(mm, first);
     bool ends = (vma->flags & FASTMM_VM_UFFD_WP) && !(vma->flags & FASTMM_VM_UFFD_REMAP);
-    m.keep_uffd_wp = !ends;
+    m.keep_uffd_wp = !ends || FASTMM_MM_BUG(4);
     move_entries(&m);
     readdress(vma, to, size);
     fastmm_vma_give(mm, vma);

@@ -89,13 +89,6 @@ void coverage_add(struct coverage *coverage, const struct trace_op *op, const st
 #define SHARED_VMAS                                                                             \
     (BIT(COVERAGE_SHMEM_SHARED) | BIT(COVERAGE_SHMEM_SHARED_UFFD) | BIT(COVERAGE_FILE_SHARED) | \
      BIT(COVERAGE_FILE_SHARED_UFFD))
-#define UFFD_VMAS                                                        \
-    (BIT(COVERAGE_ANON_UFFD) | BIT(COVERAGE_SHMEM_PRIVATE_UFFD) |        \
-     BIT(COVERAGE_SHMEM_SHARED_UFFD) | BIT(COVERAGE_FILE_PRIVATE_UFFD) | \
-     BIT(COVERAGE_FILE_SHARED_UFFD))
-#define PROTECTED                                                                   \
-    (BIT(COVERAGE_ZERO_WP) | BIT(COVERAGE_ANON_PAGE_WP) | BIT(COVERAGE_CACHED_WP) | \
-     BIT(COVERAGE_SWAP_WP) | BIT(COVERAGE_MARK_UFFD_WP))
 #define COUNTED                                                                    \
     (BIT(COVERAGE_ANON_PAGE) | BIT(COVERAGE_ANON_PAGE_WP) | BIT(COVERAGE_CACHED) | \
      BIT(COVERAGE_CACHED_WP))
@@ -111,7 +104,6 @@ static const struct {
     {BIT(COVERAGE_UNMAPPED), ~BIT(COVERAGE_NONE), false,
      "where nothing is mapped there are no entries"},
     {ALL, ~COUNTED, true, "only pages that are counted can be mapped more than once"},
-    {~UFFD_VMAS, PROTECTED, false, "protection ends with the registration"},
     {ANON_VMAS, BIT(COVERAGE_CACHED) | BIT(COVERAGE_CACHED_WP), false,
      "anonymous mappings have no object whose pages they could map"},
     {SHARED_VMAS, PRIVATE_PAGES, false, "shared mappings hold nothing private"},
