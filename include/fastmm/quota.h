@@ -26,8 +26,9 @@
  *   call                   may run beside     signal handler   in the child of fork
  *   add return, atomic     everything but E   yes              yes
  *   add return, per-CPU    everything but E   no (lock)        yes, with the hooks
- *   used, limit            everything but E   yes              yes
- *   set_limit percpu       everything but E   no (lock)        yes, with the hooks
+ *   used limit floor       everything but E   yes              yes
+ *   set_limit set_floor    everything but E   no (lock)        yes, with the hooks
+ *   percpu                 everything but E   as counters      yes, with the hooks
  *   init destroy           nothing on it (E)                   yes, with the hooks
  *
  * There is one lock, taken where credit moves, and never while memory is being allocated. A quota
@@ -35,7 +36,9 @@
  * switched ones only if the hooks ran around its fork(); an embedder calls them in its own order,
  * anyone else passes them to pthread_atfork().
  *
- * Without rseq or its membarrier, percpu refuses and a quota remains one atomic word.
+ * Without rseq or its membarrier, percpu refuses and a quota remains one atomic word. Where a
+ * sandbox forbids membarrier after a quota was switched, credit can't be revoked any more: no limit
+ * is passed, but what finds too little room in the word is refused although CPUs hold credit.
  */
 #ifndef FASTMM_QUOTA_H
 #define FASTMM_QUOTA_H
@@ -49,7 +52,8 @@ struct fastmm_quota {
     int64_t batch; /* credit is fetched in about such pieces */
 };
 
-/* Use between a floor and a limit: what may be added is one quota, what may be taken another. */
+/* A value between a floor and a limit: what may be added is one quota, what may be taken another.
+ */
 struct fastmm_quota_range {
     struct fastmm_quota up;
     struct fastmm_quota down;
@@ -73,7 +77,10 @@ FASTMM_INLINE int fastmm_quota_add(struct fastmm_quota *q, int64_t v);
 /* Takes back v of what was added. The caller must have added it: more is not detected. */
 FASTMM_INLINE void fastmm_quota_return(struct fastmm_quota *q, int64_t v);
 
-/* What is in use: exact while no other call runs, else near it and never above the limit. */
+/*
+ * What is in use, from 0 to the limit: exact while no other call runs, else wrong by no more than
+ * what those calls move.
+ */
 FASTMM_API int64_t fastmm_quota_used(const struct fastmm_quota *q);
 
 FASTMM_API int64_t fastmm_quota_limit(const struct fastmm_quota *q);
@@ -97,6 +104,8 @@ FASTMM_API void fastmm_quota_fork_child(void);
 FASTMM_API int fastmm_quota_range_init(struct fastmm_quota_range *r, int64_t floor, int64_t value,
                                        int64_t limit, int64_t batch);
 FASTMM_API int fastmm_quota_range_destroy(struct fastmm_quota_range *r);
+
+/* As fastmm_quota_percpu(). */
 FASTMM_API int fastmm_quota_range_percpu(struct fastmm_quota_range *r);
 
 /* True if v, of either sign, was added and neither end passed. */
@@ -104,6 +113,16 @@ FASTMM_INLINE int fastmm_quota_range_add(struct fastmm_quota_range *r, int64_t v
 
 /* How far the value is above the floor, as fastmm_quota_used(). */
 FASTMM_API int64_t fastmm_quota_range_used(const struct fastmm_quota_range *r);
+
+FASTMM_API int64_t fastmm_quota_range_limit(const struct fastmm_quota_range *r);
+FASTMM_API int64_t fastmm_quota_range_floor(const struct fastmm_quota_range *r);
+
+/*
+ * Moves one end, as fastmm_quota_set_limit(). -EBUSY: the value is beyond it. -EINVAL: the floor
+ * would be above the limit, or their difference doesn't fit.
+ */
+FASTMM_API int fastmm_quota_range_set_limit(struct fastmm_quota_range *r, int64_t limit);
+FASTMM_API int fastmm_quota_range_set_floor(struct fastmm_quota_range *r, int64_t floor);
 
 /* ---- Inline bodies ------------------------------------------------------------------------ */
 

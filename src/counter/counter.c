@@ -10,6 +10,7 @@
 
 #include "counter/slab.h"
 #include "counter/slots.h"
+#include "counter/switch.h"
 
 _Static_assert(sizeof(struct fastmm_counter) == 16, "a lone counter is two words");
 _Static_assert(sizeof(struct fastmm_counter_group4) == 40, "a group of 4 is five words");
@@ -106,6 +107,27 @@ void FASTMM_COUNTER_NAME(fastmm_counter_free_slots)(uintptr_t slots)
     fastmm_counter_slab_free(slots_row(slots, 0), fastmm_counter_rows_used());
 }
 
+uintptr_t fastmm_counter_switch_prepare(unsigned n)
+{
+    uintptr_t tag =
+        fastmm_counter_decide() == FASTMM_COUNTER_THREAD_SHARDS ? FASTMM_COUNTER_TAG : 0;
+    uintptr_t slots = fastmm_counter_slab_alloc(n, fastmm_counter_rows());
+    return slots ? slots | tag : 0;
+}
+
+void fastmm_counter_switch_cancel(uintptr_t slots)
+{
+    fastmm_counter_slab_free(slots_row(slots, 0), 0);
+}
+
+void fastmm_counter_switch_commit(struct fastmm_counter_group *g, uintptr_t slots)
+{
+    uintptr_t seen = fastmm_counter_slab_size(slots_row(slots, 0));
+    if (!__atomic_compare_exchange_n(&g->slots, &seen, slots, 0, __ATOMIC_RELEASE,
+                                     __ATOMIC_RELAXED))
+        fastmm_counter_switch_cancel(slots); /* another thread was first */
+}
+
 int fastmm_counter_group_percpu(struct fastmm_counter_group *g)
 {
     uintptr_t seen = __atomic_load_n(&g->slots, __ATOMIC_ACQUIRE);
@@ -113,15 +135,10 @@ int fastmm_counter_group_percpu(struct fastmm_counter_group *g)
         return -EINVAL;
     if (slots_percpu(seen))
         return 0;
-    uintptr_t tag =
-        fastmm_counter_decide() == FASTMM_COUNTER_THREAD_SHARDS ? FASTMM_COUNTER_TAG : 0;
-    uintptr_t slots = fastmm_counter_slab_alloc((unsigned)seen, fastmm_counter_rows());
+    uintptr_t slots = fastmm_counter_switch_prepare((unsigned)seen);
     if (!slots)
         return -ENOMEM;
-    if (__atomic_compare_exchange_n(&g->slots, &seen, slots | tag, 0, __ATOMIC_RELEASE,
-                                    __ATOMIC_RELAXED))
-        return 0;
-    fastmm_counter_slab_free(slots, 0); /* another thread was first */
+    fastmm_counter_switch_commit(g, slots);
     return 0;
 }
 

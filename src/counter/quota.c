@@ -21,6 +21,7 @@
 #include "counter/lock.h"
 #include "counter/slab.h"
 #include "counter/slots.h"
+#include "counter/switch.h"
 
 /* <linux/membarrier.h>, Linux 5.10 */
 enum { MEMBARRIER_RSEQ = 1 << 7, MEMBARRIER_REGISTER_RSEQ = 1 << 8 };
@@ -112,7 +113,7 @@ static int abort_sequences(void)
 /*
  * Under the lock. Afterwards all room is in q->room and stays there until the tag is taken away.
  * Without effect in atomic mode, when revoked already, and when membarrier, which has worked
- * before, is forbidden now: then adds are refused that might have found credit elsewhere.
+ * before, is forbidden now.
  */
 static void revoke_credit(struct fastmm_quota *q)
 {
@@ -217,15 +218,25 @@ void FASTMM_COUNTER_NAME(fastmm_quota_return_slow)(struct fastmm_quota *q, int64
     lock_give(&lock);
 }
 
-int64_t fastmm_quota_used(const struct fastmm_quota *q)
+/* All of it, credit included. */
+static uint64_t room_of(const struct fastmm_quota *q)
 {
     uintptr_t slots = slots_of(q);
     uint64_t room = slots_load(&q->room);
-    if (slots_percpu(slots))
-        room += slots_sum(slots, 0);
-    int64_t limit = fastmm_quota_limit(q);
+    return slots_percpu(slots) ? room + slots_sum(slots, 0) : room;
+}
+
+/* What passes through calls that run now may be missing or there twice. */
+static int64_t in_use(int64_t limit, uint64_t room)
+{
     int64_t used = (int64_t)((uint64_t)limit - room);
     return used < 0 ? 0 : used > limit ? limit : used;
+}
+
+int64_t fastmm_quota_used(const struct fastmm_quota *q)
+{
+    uint64_t room = room_of(q);
+    return in_use(fastmm_quota_limit(q), room);
 }
 
 int64_t fastmm_quota_limit(const struct fastmm_quota *q)
@@ -233,33 +244,71 @@ int64_t fastmm_quota_limit(const struct fastmm_quota *q)
     return __atomic_load_n(&q->limit, __ATOMIC_RELAXED);
 }
 
+/* Under the lock. Their difference fits. */
+static int move_limit(struct fastmm_quota *q, int64_t limit)
+{
+    int64_t change = (int64_t)((uint64_t)limit - (uint64_t)q->limit);
+    if (change > 0)
+        give_room(q, change);
+    else if (!take_room_anywhere(q, -change))
+        return -EBUSY;
+    __atomic_store_n(&q->limit, limit, __ATOMIC_RELAXED);
+    return 0;
+}
+
+static void restore_after_change(struct fastmm_quota *q)
+{
+    restore_when_ample(q, __atomic_load_n(&q->room, __ATOMIC_RELAXED));
+}
+
 int fastmm_quota_set_limit(struct fastmm_quota *q, int64_t limit)
 {
     if (limit < 0)
         return -EINVAL;
     lock_take(&lock);
-    int64_t change = limit - q->limit;
-    int error = 0;
-    if (change > 0)
-        give_room(q, change);
-    else if (!take_room_anywhere(q, -change))
-        error = -EBUSY;
-    if (!error)
-        __atomic_store_n(&q->limit, limit, __ATOMIC_RELAXED);
+    int error = move_limit(q, limit);
     lock_give(&lock);
-    restore_when_ample(q, __atomic_load_n(&q->room, __ATOMIC_RELAXED));
+    restore_after_change(q);
     return error;
+}
+
+/* All of them or none. */
+static int switch_together(struct fastmm_quota *const *quotas, unsigned count)
+{
+    uintptr_t slots[2];
+    for (unsigned k = 0; k < count; k++)
+        if (slots_of(quotas[k]) == 0)
+            return -EINVAL;
+    if (fastmm_counter_decide() == FASTMM_COUNTER_THREAD_SHARDS || abort_sequences() != 0)
+        return -ENOTSUP;
+    for (unsigned k = 0; k < count; k++) {
+        slots[k] = fastmm_counter_switch_prepare(1);
+        if (slots[k])
+            continue;
+        while (k-- > 0)
+            fastmm_counter_switch_cancel(slots[k]);
+        return -ENOMEM;
+    }
+    for (unsigned k = 0; k < count; k++)
+        fastmm_counter_switch_commit(&quotas[k]->group, slots[k]);
+    return 0;
 }
 
 int fastmm_quota_percpu(struct fastmm_quota *q)
 {
-    if (slots_of(q) == 0)
-        return -EINVAL;
-    if (fastmm_counter_decide() == FASTMM_COUNTER_THREAD_SHARDS || abort_sequences() != 0)
-        return -ENOTSUP;
-    return fastmm_counter_group_percpu(&q->group);
+    return slots_percpu(slots_of(q)) ? 0 : switch_together(&q, 1);
 }
 
+/* Also of INT64_MIN, whose negation only ever meets numbers so near that differences fit. */
+static int64_t negated(int64_t v)
+{
+    return (int64_t)(0 - (uint64_t)v);
+}
+
+/*
+ * The value of a range is what is in use of `up`, and its negation of `down`, both of which may be
+ * below 0.
+ */
 int fastmm_quota_range_init(struct fastmm_quota_range *r, int64_t floor, int64_t value,
                             int64_t limit, int64_t batch)
 {
@@ -273,7 +322,9 @@ int fastmm_quota_range_init(struct fastmm_quota_range *r, int64_t floor, int64_t
     if (error)
         return error;
     made.up.room = limit - value;
+    made.up.limit = limit;
     made.down.room = value - floor;
+    made.down.limit = negated(floor);
     *r = made;
     return 0;
 }
@@ -287,11 +338,52 @@ int fastmm_quota_range_destroy(struct fastmm_quota_range *r)
 
 int fastmm_quota_range_percpu(struct fastmm_quota_range *r)
 {
-    int error = fastmm_quota_percpu(&r->up);
-    return error ? error : fastmm_quota_percpu(&r->down);
+    struct fastmm_quota *const halves[] = {&r->up, &r->down};
+    if (slots_percpu(slots_of(&r->up)) && slots_percpu(slots_of(&r->down)))
+        return 0;
+    return switch_together(halves, 2);
+}
+
+int64_t fastmm_quota_range_limit(const struct fastmm_quota_range *r)
+{
+    return fastmm_quota_limit(&r->up);
+}
+
+int64_t fastmm_quota_range_floor(const struct fastmm_quota_range *r)
+{
+    return negated(fastmm_quota_limit(&r->down));
+}
+
+/* Moves one end, the limit of `half`, if both then are what they must be. */
+static int move_end(struct fastmm_quota *half, int64_t end, int64_t floor, int64_t limit)
+{
+    int64_t span;
+    if (floor > limit || __builtin_sub_overflow(limit, floor, &span))
+        return -EINVAL;
+    return move_limit(half, end);
+}
+
+int fastmm_quota_range_set_limit(struct fastmm_quota_range *r, int64_t limit)
+{
+    lock_take(&lock);
+    int error = move_end(&r->up, limit, fastmm_quota_range_floor(r), limit);
+    lock_give(&lock);
+    restore_after_change(&r->up);
+    return error;
+}
+
+int fastmm_quota_range_set_floor(struct fastmm_quota_range *r, int64_t floor)
+{
+    lock_take(&lock);
+    int error = move_end(&r->down, negated(floor), floor, fastmm_quota_range_limit(r));
+    lock_give(&lock);
+    restore_after_change(&r->down);
+    return error;
 }
 
 int64_t fastmm_quota_range_used(const struct fastmm_quota_range *r)
 {
-    return fastmm_quota_used(&r->up);
+    uint64_t room = room_of(&r->up);
+    uint64_t limit = (uint64_t)fastmm_quota_range_limit(r);
+    return in_use((int64_t)(limit - (uint64_t)fastmm_quota_range_floor(r)), room);
 }

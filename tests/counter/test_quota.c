@@ -2,6 +2,7 @@
 /* Quotas: never past the limit, exactly to it, nothing lost between CPUs. */
 #include <errno.h>
 #include <fastmm/quota.h>
+#include <sys/mman.h>
 
 #include "support.h"
 
@@ -201,21 +202,186 @@ START_TEST(ranges_hold_both_ends)
 {
     struct fastmm_quota_range r;
     uint64_t state = test_seed();
-    int64_t value = 3;
+    int64_t value = 3, floor = -20, limit = 1000;
     simulate_cpus(4);
-    ck_assert_int_eq(fastmm_quota_range_init(&r, -20, 3, 1000, 4), 0);
+    ck_assert_int_eq(fastmm_quota_range_init(&r, floor, value, limit, 4), 0);
     ck_assert_int_eq(fastmm_quota_range_percpu(&r), 0);
     for (int k = 0; k < 20000; k++) {
         simulated_cpu = (uint32_t)(test_random(&state) % 4);
         int64_t v = (int64_t)(test_random(&state) % 201) - 100 + (k / 500 % 2 ? 20 : -20);
-        int fits = value + v >= -20 && value + v <= 1000;
+        int fits = value + v >= floor && value + v <= limit;
         ck_assert_int_eq(fastmm_quota_range_add(&r, v), fits);
         value += fits ? v : 0;
-        ck_assert_int_eq(fastmm_quota_range_used(&r), value + 20);
+        uint64_t dice = test_random(&state) % 100;
+        int64_t end = value + (int64_t)(test_random(&state) % 600) - 50;
+        if (dice == 0) {
+            int refusal = end < floor ? -EINVAL : end < value ? -EBUSY : 0;
+            ck_assert_int_eq(fastmm_quota_range_set_limit(&r, end), refusal);
+            limit = refusal ? limit : end;
+        } else if (dice == 1) {
+            end = 2 * value - end;
+            int refusal = end > limit ? -EINVAL : end > value ? -EBUSY : 0;
+            ck_assert_int_eq(fastmm_quota_range_set_floor(&r, end), refusal);
+            floor = refusal ? floor : end;
+        }
+        ck_assert_int_eq(fastmm_quota_range_limit(&r), limit);
+        ck_assert_int_eq(fastmm_quota_range_floor(&r), floor);
+        ck_assert_int_eq(fastmm_quota_range_used(&r), value - floor);
     }
     ck_assert(!fastmm_quota_range_add(&r, INT64_MIN));
     ck_assert(!fastmm_quota_range_add(&r, INT64_MAX));
     ck_assert_int_eq(fastmm_quota_range_destroy(&r), 0);
+}
+END_TEST
+
+START_TEST(ranges_reach_the_ends_of_the_numbers)
+{
+    struct fastmm_quota_range r;
+    ck_assert_int_eq(fastmm_quota_range_init(&r, INT64_MIN, INT64_MIN + 1, -1, 4), 0);
+    for (int percpu = 0; percpu < 2; percpu++) {
+        ck_assert_int_eq(fastmm_quota_range_floor(&r), INT64_MIN);
+        ck_assert_int_eq(fastmm_quota_range_set_limit(&r, 0), -EINVAL); /* 2^63 apart */
+        ck_assert(!fastmm_quota_range_add(&r, -2));
+        ck_assert(fastmm_quota_range_add(&r, -1));
+        ck_assert(fastmm_quota_range_add(&r, INT64_MAX));
+        ck_assert(!fastmm_quota_range_add(&r, 1));
+        ck_assert_int_eq(fastmm_quota_range_set_floor(&r, -1), 0);
+        ck_assert_int_eq(fastmm_quota_range_set_limit(&r, INT64_MAX - 1), 0);
+        ck_assert(fastmm_quota_range_add(&r, INT64_MAX));
+        ck_assert(!fastmm_quota_range_add(&r, 1));
+        ck_assert_int_eq(fastmm_quota_range_used(&r), INT64_MAX);
+        ck_assert(fastmm_quota_range_add(&r, -INT64_MAX));
+        ck_assert_int_eq(fastmm_quota_range_set_limit(&r, -1), 0);
+        ck_assert_int_eq(fastmm_quota_range_set_floor(&r, INT64_MIN), 0);
+        ck_assert(fastmm_quota_range_add(&r, INT64_MIN + 2));
+        if (!percpu && fastmm_quota_range_percpu(&r) == -ENOTSUP)
+            test_skip("no rseq or no membarrier for it here");
+    }
+}
+END_TEST
+
+static struct fastmm_quota_range range;
+static int64_t at_least, at_most; /* what the value is surely not below, nor above */
+static int changing;
+
+/* at_least follows a rise and goes ahead of a fall; at_most the other way round. */
+static void move_value(int64_t v)
+{
+    int64_t *ahead = v > 0 ? &at_most : &at_least, *behind = v > 0 ? &at_least : &at_most;
+    __atomic_add_fetch(ahead, v, __ATOMIC_SEQ_CST);
+    int moved = fastmm_quota_range_add(&range, v);
+    __atomic_add_fetch(moved ? behind : ahead, moved ? v : -v, __ATOMIC_SEQ_CST);
+}
+
+static void *move_up_and_down(void *argument)
+{
+    uint64_t state = test_seed() ^ (uint64_t)pthread_self();
+    while (__atomic_load_n(&changing, __ATOMIC_ACQUIRE)) {
+        int64_t slope = test_random(&state) % 2 ? 1 : -1;
+        for (int k = 0; k < 300; k++)
+            move_value(slope * (int64_t)(test_random(&state) % 9) + 1 - slope);
+    }
+    return argument;
+}
+
+static void *change_both_ends(void *argument)
+{
+    uint64_t state = test_seed();
+    int64_t floor = -300, limit = 300;
+    int changes[2] = {0, 0};
+    for (int k = 0; k < 4000 * (int)scaled(20); k++) {
+        int64_t end = (int64_t)(test_random(&state) % 500);
+        if (fastmm_quota_range_set_limit(&range, end) == 0) {
+            changes[0] += end < limit;
+            limit = end;
+        }
+        if (fastmm_quota_range_set_floor(&range, -end) == 0) {
+            changes[1] += -end > floor;
+            floor = -end;
+        }
+        for (int n = 0; n < 20; n++) {
+            ck_assert_int_le(__atomic_load_n(&at_least, __ATOMIC_SEQ_CST), limit);
+            ck_assert_int_ge(__atomic_load_n(&at_most, __ATOMIC_SEQ_CST), floor);
+        }
+    }
+    ck_assert_int_gt(changes[0], 0);
+    ck_assert_int_gt(changes[1], 0);
+    __atomic_store_n(&changing, 0, __ATOMIC_RELEASE);
+    return argument;
+}
+
+START_TEST(ends_change_under_fire)
+{
+    pthread_t changer;
+    changing = 1;
+    ck_assert_int_eq(fastmm_quota_range_init(&range, -300, 0, 300, 4), 0);
+    int error = _i ? fastmm_quota_range_percpu(&range) : 0;
+    if (error == -ENOTSUP)
+        test_skip("no rseq or no membarrier for it here");
+    pthread_create(&changer, NULL, change_both_ends, NULL);
+    run_threads(4, move_up_and_down, NULL);
+    pthread_join(changer, NULL);
+    ck_assert_int_eq(at_least, at_most);
+    int64_t floor = fastmm_quota_range_floor(&range), limit = fastmm_quota_range_limit(&range);
+    ck_assert_int_eq(fastmm_quota_range_used(&range), at_least - floor);
+    ck_assert(!fastmm_quota_range_add(&range, limit - at_least + 1));
+    ck_assert(fastmm_quota_range_add(&range, limit - at_least));
+    ck_assert(!fastmm_quota_range_add(&range, floor - limit - 1));
+    ck_assert(fastmm_quota_range_add(&range, floor - limit));
+}
+END_TEST
+
+static int pieces_left;
+
+static void *few_pieces(size_t bytes, void *context)
+{
+    (void)context;
+    if (pieces_left == 0)
+        return NULL;
+    pieces_left--;
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+static void give_piece_back(void *p, size_t bytes, void *context)
+{
+    (void)context;
+    munmap(p, bytes);
+}
+
+/* The first half finds no memory, then the second, then both do. */
+START_TEST(both_halves_of_a_range_switch_or_none)
+{
+    static const struct fastmm_counter_memory few = {few_pieces, give_piece_back, NULL};
+    enum { ALL_BUT_ONE = 511 };
+    static struct fastmm_counter fill[ALL_BUT_ONE + 1];
+    struct fastmm_quota_range r;
+    simulate_cpus(4);
+    ck_assert_int_eq(fastmm_counter_set_memory(&few), 0);
+    ck_assert_int_eq(fastmm_quota_range_init(&r, 0, 5, 10, 1), 0);
+    int error = fastmm_quota_range_percpu(&r);
+    if (error == -ENOTSUP)
+        test_skip("no membarrier here");
+    ck_assert_int_eq(error, -ENOMEM);
+    pieces_left = 1;
+    for (int k = 0; k < ALL_BUT_ONE; k++) {
+        fastmm_counter_init(&fill[k]);
+        ck_assert_int_eq(fastmm_counter_percpu(&fill[k]), 0);
+    }
+    ck_assert_int_eq(fastmm_quota_range_percpu(&r), -ENOMEM);
+    ck_assert_uint_eq(r.up.group.slots, 1);
+    ck_assert_uint_eq(r.down.group.slots, 1);
+    ck_assert(fastmm_quota_range_add(&r, 5));
+    ck_assert(!fastmm_quota_range_add(&r, 1));
+    fastmm_counter_init(&fill[ALL_BUT_ONE]); /* what the first half had is free again */
+    ck_assert_int_eq(fastmm_counter_percpu(&fill[ALL_BUT_ONE]), 0);
+    fastmm_counter_destroy(&fill[0]);
+    fastmm_counter_destroy(&fill[1]);
+    ck_assert_int_eq(fastmm_quota_range_percpu(&r), 0);
+    ck_assert_uint_gt(r.up.group.slots, 8);
+    ck_assert_uint_gt(r.down.group.slots, 8);
+    fastmm_quota_destroy(&r.down);
+    ck_assert_int_eq(fastmm_quota_range_percpu(&r), -EINVAL);
 }
 END_TEST
 
@@ -247,6 +413,9 @@ int main(void)
     tcase_add_test(tc, no_call_leaves_the_critical_section_set);
 #endif
     tcase_add_test(tc, ranges_hold_both_ends);
+    tcase_add_test(tc, ranges_reach_the_ends_of_the_numbers);
+    tcase_add_loop_test(tc, ends_change_under_fire, 0, 2);
+    tcase_add_test(tc, both_halves_of_a_range_switch_or_none);
     tcase_add_test(tc, without_rseq_it_stays_one_word);
     suite_add_tcase(suite, tc);
     return test_main(suite);
