@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Counters that are read far more often than a sum can be afforded: the contract of the kernel's
- * percpu_counter. Reading is three loads from one line, right within a bound that can be asked for;
- * comparing uses that bound and takes the exact sum only inside it.
+ * percpu_counter. A read is one load, right within a bound that can be asked for; a comparison uses
+ * that bound and takes the exact sum only inside it.
  *
  * As <fastmm/counter.h>, one starts as an atomic word (then the bound is 0) and may be switched to
  * per-CPU mode online. Each CPU's slot then has the total that was counted there, which is never
@@ -12,13 +12,13 @@
  * in `batch` steps, because the distance starts at 0 after each time.
  *
  * The bound. In per-CPU mode
- *     |read - sum| <= (batch - 1) * (CPUs used + threads caught while publishing),
- * and at most one thread a CPU publishes at a time: others count in the shared word meanwhile.
+ *     |read - sum| <= (batch - 1) * CPUs used
+ * for adds of either sign, however many threads there are and however long any of them loses its
+ * CPU: who publishes closes the slot for that long, and others count in the word that is read.
  * "CPUs used" are the rows up to the highest in which anything was counted since the process began:
- * concurrency ids leave no holes, CPU ids may. A CPU that goes offline keeps its part.
- * fastmm_counter_bounded_error() is this number at the moment. Without rseq, rows are shards by
- * thread, all counted as used, and a thread caught in any add there counts as publishing. The bound
- * holds for adds of either sign, however long a reader or an adder loses its CPU.
+ * concurrency ids leave no holes, CPU ids may. A CPU that goes offline keeps its part. Without rseq
+ * there are more shards than CPUs, which share (batch - 1) * possible CPUs, all counted as used.
+ * fastmm_counter_bounded_error() is this number at the moment.
  *
  *   call                          may run beside     signal handler   in the child of fork
  *   add sub inc dec               everything but E   yes              yes
@@ -26,9 +26,9 @@
  *   percpu                        everything but E   yes              yes
  *   init destroy atomic           nothing on it (E)                   yes
  *
- * If fork() catches another thread while it publishes, the child's bound stays larger by one batch
- * and that row publishes no more; a shard counts in the shared word then. All else is as for
- * fastmm_counter: no locks, no vfork children, no threads unknown to libc.
+ * If fork() catches another thread while it publishes, that slot stays closed in the child: adds
+ * there count in the word that is read. The bound is the same. All else is as for fastmm_counter:
+ * no locks, no vfork children, no threads unknown to libc.
  */
 #ifndef FASTMM_BOUNDED_H
 #define FASTMM_BOUNDED_H
@@ -36,17 +36,17 @@
 #include <fastmm/counter.h>
 
 struct fastmm_counter_bounded {
-    struct fastmm_counter_group group; /* of three words a CPU: total, published, publishing */
-    int64_t base;                      /* counted outside slots; atomic mode: the value */
-    int64_t published;                 /* out of the slots */
-    int64_t peak;
+    struct fastmm_counter_group group; /* of two words a CPU: total, how much of it is published */
     int32_t batch;
     uint32_t tracks_peak;
+    int64_t value __attribute__((aligned(16))); /* what is read: all but what slots keep back */
+    int64_t published;                          /* how much of it came out of slots */
+    int64_t peak;
 };
 
 /* Static initialiser; batch must be at least 1. */
 /* clang-format off */
-#define FASTMM_COUNTER_BOUNDED_INIT(batch) {{3}, 0, 0, 0, (batch), 0}
+#define FASTMM_COUNTER_BOUNDED_INIT(batch) {{2}, (batch), 0, 0, 0, 0}
 /* clang-format on */
 
 FASTMM_BEGIN_DECLS
@@ -55,9 +55,8 @@ FASTMM_BEGIN_DECLS
 FASTMM_API int fastmm_counter_bounded_init(struct fastmm_counter_bounded *b, int32_t batch);
 
 /*
- * The same, and the highest value is kept: exactly in atomic mode; in per-CPU mode it may be off
- * by the bound in either direction, and a height that is left again before an interrupted adder
- * goes on may be missed. Adds in atomic mode cost a comparison more.
+ * The same, and the highest value that completed adds have made is kept: exactly in atomic mode,
+ * within the bound in per-CPU mode. Adds in atomic mode cost a comparison more.
  */
 FASTMM_API int fastmm_counter_bounded_init_peak(struct fastmm_counter_bounded *b, int32_t batch);
 
@@ -87,7 +86,10 @@ FASTMM_API int64_t fastmm_counter_bounded_error(const struct fastmm_counter_boun
 /* The highest value so far (at least 0); -EINVAL if it is not kept. */
 FASTMM_API int fastmm_counter_bounded_peak(const struct fastmm_counter_bounded *b, int64_t *peak);
 
-/* As fastmm_counter_percpu() and fastmm_counter_atomic(). */
+/*
+ * As fastmm_counter_percpu() and fastmm_counter_atomic(). -ENOTSUP: architectures where two words
+ * can't be changed in one step, that is all but x86-64 and AArch64.
+ */
 FASTMM_API int fastmm_counter_bounded_percpu(struct fastmm_counter_bounded *b);
 FASTMM_API int fastmm_counter_bounded_atomic(struct fastmm_counter_bounded *b);
 
@@ -101,10 +103,6 @@ FASTMM_API void
     FASTMM_COUNTER_NAME(fastmm_counter_bounded_publish)(struct fastmm_counter_bounded *b,
                                                         int64_t v);
 
-/* What a read does that was interrupted. */
-FASTMM_API int64_t
-    FASTMM_COUNTER_NAME(fastmm_counter_bounded_read_again)(const struct fastmm_counter_bounded *b);
-
 enum fastmm_counter_bounded_step {
     FASTMM_COUNTER_BOUNDED_DONE,
     FASTMM_COUNTER_BOUNDED_PUBLISH,
@@ -116,7 +114,10 @@ fastmm_counter_bounded_rseq_add(uintptr_t slot, int64_t v, int64_t reach)
 {
 #ifdef FASTMM_COUNTER_RSEQ
     intptr_t id = fastmm_counter_id_offset();
-    /* -reach <= total + v - published <= reach, as one unsigned comparison. */
+    /*
+     * -reach <= total + v - published <= reach, as one unsigned comparison. In a closed slot they
+     * are 2^63 apart, which no v of 32 bits makes good.
+     */
     /* clang-format off */
     __asm__ goto(FASTMM_COUNTER_ENTER
                  "movq (%[slot], %%rax), %%rdx\n\t"
@@ -149,7 +150,7 @@ FASTMM_INLINE void fastmm_counter_bounded_add(struct fastmm_counter_bounded *b, 
     if (!FASTMM_COUNTER_ACCEPTED(&b->group, 0))
         return;
     uintptr_t slots = __atomic_load_n(&b->group.slots, __ATOMIC_ACQUIRE);
-    if (FASTMM_LIKELY((intptr_t)slots > FASTMM_COUNTER_GROUP_MAX)) {
+    if (FASTMM_LIKELY((intptr_t)slots > FASTMM_COUNTER_GROUP_MAX && v == (int32_t)v)) {
         switch (fastmm_counter_bounded_rseq_add(slots, v, (int64_t)b->batch - 1)) {
         case FASTMM_COUNTER_BOUNDED_DONE:
             return;
@@ -161,9 +162,9 @@ FASTMM_INLINE void fastmm_counter_bounded_add(struct fastmm_counter_bounded *b, 
         }
     } else if (FASTMM_LIKELY(slots <= FASTMM_COUNTER_GROUP_MAX && !b->tracks_peak)) {
         if (fastmm_counter_single_threaded())
-            fastmm_counter_plain_add(&b->base, v);
+            fastmm_counter_plain_add(&b->value, v);
         else
-            __atomic_fetch_add(&b->base, v, __ATOMIC_RELAXED);
+            __atomic_fetch_add(&b->value, v, __ATOMIC_RELAXED);
         return;
     }
     FASTMM_COUNTER_NAME(fastmm_counter_bounded_add_slow)(b, v);
@@ -186,15 +187,7 @@ FASTMM_INLINE void fastmm_counter_bounded_dec(struct fastmm_counter_bounded *b)
 
 FASTMM_INLINE int64_t fastmm_counter_bounded_read(const struct fastmm_counter_bounded *b)
 {
-    /*
-     * Large amounts go through one word and small ones through the other. Who loses its CPU between
-     * the two loads would add up words of different times, which no bound covers.
-     */
-    int64_t published = __atomic_load_n(&b->published, __ATOMIC_ACQUIRE);
-    int64_t base = __atomic_load_n(&b->base, __ATOMIC_ACQUIRE);
-    if (FASTMM_UNLIKELY(__atomic_load_n(&b->published, __ATOMIC_RELAXED) != published))
-        return FASTMM_COUNTER_NAME(fastmm_counter_bounded_read_again)(b);
-    return (int64_t)((uint64_t)base + (uint64_t)published);
+    return __atomic_load_n(&b->value, __ATOMIC_ACQUIRE);
 }
 
 FASTMM_INLINE int64_t fastmm_counter_bounded_read_positive(const struct fastmm_counter_bounded *b)

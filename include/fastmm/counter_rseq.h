@@ -18,7 +18,7 @@
 #    define FASTMM_COUNTER_RSEQ 1
 #endif
 
-#define FASTMM_COUNTER_EPOCH      1
+#define FASTMM_COUNTER_EPOCH      2
 #define FASTMM_COUNTER_NAME(name) FASTMM_EPOCH_NAME(name, FASTMM_COUNTER_EPOCH)
 
 /*

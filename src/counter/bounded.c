@@ -3,29 +3,34 @@
  * Publishing, sums and comparisons of bounded counters.
  *
  * Invariants:
- *   - in every row |total - published| <= batch - 1;
- *   - `total` only ever receives adds, so base + all totals is exact at any time;
- *   - who sets a row's `publishing` from 0 to 1 marks the whole total as published, adds the
- *     difference to b->published and sets it back. Nobody else publishes there meanwhile, so the
- *     last step may happen on another CPU. What is marked and not added yet is at most batch - 1 a
- *     row. Rows of CPUs are marked in the instruction that sets `publishing`. In a shard it guards
- *     every add, and whoever finds it set counts outside: so one that loses its CPU inside keeps
- *     nobody, and a child of fork that inherits it set keeps its bound.
+ *   - in every row |total - published| <= batch - 1, unless the row is closed;
+ *   - who closes a row alone changes it until it opens it again. Meanwhile `published` is 2^63 off,
+ *     so that no add fits; the total stays what it was, and is published by then;
+ *   - b->value and b->published grow by what is published in one step. So value - published is
+ *     what was counted outside slots, at any time, and with all totals the exact value;
+ *   - `total` only ever receives adds.
+ * What is not published yet is then at most batch - 1 a row, closed or not, and reads lack no more.
+ *
+ * Rows of CPUs are closed inside a restartable sequence, and may be opened from another CPU. Who
+ * adds to a shard closes it for that long. Who finds a row closed counts outside: so one that loses
+ * its CPU there keeps nobody, and a child of fork that inherits it closed keeps its bound.
  */
 #include <fastmm/bounded.h>
 
 #include <errno.h>
 
+#include "counter/pair.h"
 #include "counter/slab.h"
 #include "counter/slots.h"
 
-enum { TOTAL, PUBLISHED, PUBLISHING };
+enum { TOTAL, PUBLISHED };
 
-_Static_assert(offsetof(struct fastmm_counter_bounded, base) == sizeof(struct fastmm_counter_group),
-               "a group of three: base words follow the head");
-_Static_assert(offsetof(struct fastmm_counter_bounded, peak) ==
-                   offsetof(struct fastmm_counter_bounded, base) + 2 * sizeof(int64_t),
-               "a group of three: base words are adjacent");
+#define CLOSED ((uint64_t)1 << 63)
+
+_Static_assert(offsetof(struct fastmm_counter_bounded, value) % 16 == 0 &&
+                   offsetof(struct fastmm_counter_bounded, published) ==
+                       offsetof(struct fastmm_counter_bounded, value) + sizeof(int64_t),
+               "both words change in one step");
 
 static int init(struct fastmm_counter_bounded *b, int32_t batch, uint32_t tracks_peak)
 {
@@ -60,29 +65,37 @@ static void note_peak(struct fastmm_counter_bounded *b, int64_t value)
             return;
 }
 
-/*
- * Adds to one of the two words that readers add up. The other may change before we look, or after,
- * if we lose our CPU in between: the lower of two looks makes no peak that never was.
- */
-static void add_and_note(struct fastmm_counter_bounded *b, int64_t *word, const int64_t *other,
-                         int64_t v)
+static struct pair *words_of(const struct fastmm_counter_bounded *b)
 {
-    int64_t before = __atomic_load_n(other, __ATOMIC_ACQUIRE);
-    int64_t now = (int64_t)((uint64_t)__atomic_fetch_add(word, v, __ATOMIC_ACQ_REL) + (uint64_t)v);
-    int64_t after = __atomic_load_n(other, __ATOMIC_RELAXED);
+    return (struct pair *)(uintptr_t)&b->value;
+}
+
+static void add_outside(struct fastmm_counter_bounded *b, int64_t v)
+{
+    uint64_t before = (uint64_t)__atomic_fetch_add(&b->value, v, __ATOMIC_RELAXED);
     if (b->tracks_peak)
-        note_peak(b, (int64_t)((uint64_t)now + (uint64_t)(before < after ? before : after)));
+        note_peak(b, (int64_t)(before + (uint64_t)v));
 }
 
-static void add_to_base(struct fastmm_counter_bounded *b, int64_t v)
+/* What a row has kept back reaches the readers. */
+static void publish(struct fastmm_counter_bounded *b, int64_t part)
 {
-    add_and_note(b, &b->base, &b->published, v);
+    struct pair seen = pair_guess(words_of(b)), next;
+    do {
+        next.first = (int64_t)((uint64_t)seen.first + (uint64_t)part);
+        next.second = (int64_t)((uint64_t)seen.second + (uint64_t)part);
+    } while (!pair_replace(words_of(b), &seen, next));
+    if (b->tracks_peak)
+        note_peak(b, next.first);
 }
 
-/* What was marked reaches the readers. */
-static void announce(struct fastmm_counter_bounded *b, int64_t marked)
+/* What a row may keep back. Shards are more than CPUs and share what those may. */
+static int64_t reach_of(const struct fastmm_counter_bounded *b, uintptr_t slots)
 {
-    add_and_note(b, &b->published, &b->base, marked);
+    int64_t reach = (int64_t)b->batch - 1;
+    if (slots & FASTMM_COUNTER_TAG)
+        reach = reach * fastmm_counter_cpus() / fastmm_counter_rows();
+    return reach;
 }
 
 static int fits_in_a_slot(int64_t v, int64_t reach)
@@ -92,30 +105,27 @@ static int fits_in_a_slot(int64_t v, int64_t reach)
 
 #ifdef FASTMM_COUNTER_RSEQ
 
-/* Marks this CPU's total as published. Says which row, and by how much more than before. */
-static int rseq_mark(uintptr_t slot, uintptr_t *row, int64_t *marked)
+/* Closes this CPU's row. Says which, and by how much less is published than counted there. */
+static int rseq_close(uintptr_t slot, int64_t **row, int64_t *part)
 {
     intptr_t id = fastmm_counter_id_offset();
     /* The results are in memory before the commit; an abort throws them away. */
     /* clang-format off */
     __asm__ goto(FASTMM_COUNTER_ENTER
                  "addq %[slot], %%rax\n\t"
-                 "cmpq $0, 16(%%rax)\n\t"
-                 "jne %l[slow]\n\t"
                  "movq (%%rax), %%rdx\n\t"
-                 "movq %%rdx, %%xmm0\n\t"
-                 "movl $1, %%ecx\n\t"
-                 "movq %%rcx, %%xmm1\n\t"
-                 "punpcklqdq %%xmm1, %%xmm0\n\t"
-                 "subq 8(%%rax), %%rdx\n\t"
-                 "movq %%rdx, (%[marked])\n\t"
+                 "movq 8(%%rax), %%rcx\n\t"
+                 "subq %%rdx, %%rcx\n\t"
+                 "negq %%rcx\n\t"
+                 "jo %l[slow]\n\t" /* 2^63 apart: closed */
+                 "movq %%rcx, (%[part])\n\t"
                  "movq %%rax, (%[row])\n\t"
-                 "movdqu %%xmm0, 8(%%rax)\n"
+                 "btcq $63, %%rdx\n\t"
+                 "movq %%rdx, 8(%%rax)\n"
                  FASTMM_COUNTER_LEAVE
                  :
-                 : FASTMM_COUNTER_OPERANDS(id), [slot] "r"(slot), [row] "r"(row),
-                   [marked] "r"(marked)
-                 : "rax", "rcx", "rdx", "xmm0", "xmm1", "cc", "memory"
+                 : FASTMM_COUNTER_OPERANDS(id), [slot] "r"(slot), [row] "r"(row), [part] "r"(part)
+                 : "rax", "rcx", "rdx", "cc", "memory"
                  : slow);
     /* clang-format on */
     return 1;
@@ -125,11 +135,11 @@ slow:
 
 #else
 
-static int rseq_mark(uintptr_t slot, uintptr_t *row, int64_t *marked)
+static int rseq_close(uintptr_t slot, int64_t **row, int64_t *part)
 {
     (void)slot;
     (void)row;
-    (void)marked;
+    (void)part;
     return 0;
 }
 
@@ -140,40 +150,46 @@ void FASTMM_COUNTER_NAME(fastmm_counter_bounded_publish)(struct fastmm_counter_b
 {
     uintptr_t slots = __atomic_load_n(&b->group.slots, __ATOMIC_ACQUIRE);
     int64_t reach = (int64_t)b->batch - 1;
-    uintptr_t row;
-    int64_t marked;
-    if (fits_in_a_slot(v, reach) && rseq_mark(slots, &row, &marked)) {
-        announce(b, marked);
-        __atomic_store_n((int64_t *)row + PUBLISHING, 0, __ATOMIC_RELEASE);
+    int64_t *row;
+    int64_t part;
+    if (fits_in_a_slot(v, reach) && rseq_close(slots, &row, &part)) {
+        publish(b, part);
+        __atomic_store_n(row + PUBLISHED, (int64_t)slots_load(row + TOTAL), __ATOMIC_RELEASE);
         if (fastmm_counter_bounded_rseq_add(slots, v, reach) == FASTMM_COUNTER_BOUNDED_DONE)
             return;
     }
     FASTMM_COUNTER_NAME(fastmm_counter_bounded_add_slow)(b, v);
 }
 
-/* A shard is shared by threads: who holds `publishing` is alone with the other two words. */
+static int close_shard(int64_t *published, uint64_t mark)
+{
+    int64_t open = (int64_t)mark;
+    return __atomic_compare_exchange_n(published, &open, (int64_t)(mark ^ CLOSED), 0,
+                                       __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+/* A shard is shared by threads: who closes it is alone with both words. */
 static void shard_add(struct fastmm_counter_bounded *b, uintptr_t slots, int64_t v)
 {
     unsigned shard = fastmm_counter_shard();
     int64_t *total = slots_word(slots, shard, TOTAL);
     int64_t *published = slots_word(slots, shard, PUBLISHED);
-    int64_t *publishing = slots_word(slots, shard, PUBLISHING);
-    int64_t reach = (int64_t)b->batch - 1;
-    int64_t nobody = 0;
+    int64_t reach = reach_of(b, slots);
+    uint64_t mark = slots_load(published);
     if (!fits_in_a_slot(v, reach) ||
-        !__atomic_compare_exchange_n(publishing, &nobody, 1, 0, __ATOMIC_ACQUIRE,
-                                     __ATOMIC_RELAXED)) {
-        add_to_base(b, v);
+        !fits_in_a_slot((int64_t)(slots_load(total) - mark), INT32_MAX) ||
+        !close_shard(published, mark)) {
+        add_outside(b, v);
         return;
     }
     uint64_t before = slots_load(total);
-    int64_t unpublished = (int64_t)(before - slots_load(published));
-    if (!fits_in_a_slot(unpublished + v, reach)) {
-        __atomic_store_n(published, (int64_t)before, __ATOMIC_RELAXED);
-        announce(b, unpublished);
+    int64_t part = (int64_t)(before - mark);
+    if (!fits_in_a_slot(part + v, reach)) {
+        publish(b, part);
+        mark = before;
     }
     __atomic_store_n(total, (int64_t)(before + (uint64_t)v), __ATOMIC_RELAXED);
-    __atomic_store_n(publishing, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(published, (int64_t)mark, __ATOMIC_RELEASE);
 }
 
 void FASTMM_COUNTER_NAME(fastmm_counter_bounded_add_slow)(struct fastmm_counter_bounded *b,
@@ -186,39 +202,23 @@ void FASTMM_COUNTER_NAME(fastmm_counter_bounded_add_slow)(struct fastmm_counter_
     }
     if (slots_percpu(slots))
         fastmm_counter_leave_sequence();
-    add_to_base(b, v);
-}
-
-/*
- * Ends also where a debugger steps through it while others publish all the time: then the last two
- * words may be of different times.
- */
-int64_t
-FASTMM_COUNTER_NAME(fastmm_counter_bounded_read_again)(const struct fastmm_counter_bounded *b)
-{
-    enum { ATTEMPTS = 100 };
-    int64_t published, base, again = __atomic_load_n(&b->published, __ATOMIC_ACQUIRE);
-    int attempts = 0;
-    do {
-        published = again;
-        base = __atomic_load_n(&b->base, __ATOMIC_ACQUIRE);
-        again = __atomic_load_n(&b->published, __ATOMIC_ACQUIRE);
-    } while (again != published && ++attempts < ATTEMPTS);
-    return (int64_t)((uint64_t)base + (uint64_t)again);
+    add_outside(b, v);
 }
 
 int64_t fastmm_counter_bounded_sum(const struct fastmm_counter_bounded *b)
 {
-    return fastmm_counter_group_sum(&b->group, TOTAL);
+    uintptr_t slots = __atomic_load_n(&b->group.slots, __ATOMIC_ACQUIRE);
+    if (!slots_percpu(slots))
+        return fastmm_counter_bounded_read(b);
+    struct pair words = pair_load(words_of(b));
+    uint64_t outside = (uint64_t)words.first - (uint64_t)words.second;
+    return (int64_t)(outside + slots_sum(slots, TOTAL));
 }
 
 int64_t fastmm_counter_bounded_error(const struct fastmm_counter_bounded *b)
 {
     uintptr_t slots = __atomic_load_n(&b->group.slots, __ATOMIC_ACQUIRE);
-    if (!slots_percpu(slots))
-        return 0;
-    int64_t parts = (int64_t)fastmm_counter_rows_used() + (int64_t)slots_sum(slots, PUBLISHING);
-    return ((int64_t)b->batch - 1) * parts;
+    return slots_percpu(slots) ? reach_of(b, slots) * fastmm_counter_rows_used() : 0;
 }
 
 static int sign(int64_t value, int64_t rhs)
@@ -229,14 +229,8 @@ static int sign(int64_t value, int64_t rhs)
 int fastmm_counter_bounded_compare(const struct fastmm_counter_bounded *b, int64_t rhs)
 {
     int64_t read = fastmm_counter_bounded_read(b);
-    if (!slots_percpu(__atomic_load_n(&b->group.slots, __ATOMIC_ACQUIRE)))
-        return sign(read, rhs);
-
-    /*
-     * Anybody may be publishing, one in each row. Near the ends of the range the read may have
-     * wrapped where the value has not.
-     */
-    int64_t margin = ((int64_t)b->batch - 1) * 2 * (int64_t)fastmm_counter_rows_used();
+    int64_t margin = fastmm_counter_bounded_error(b); /* asked for later: rows only become more */
+    /* Near the ends of the range the read may have wrapped where the value has not. */
     int64_t low, high;
     if (__builtin_sub_overflow(read, margin, &low) || __builtin_add_overflow(read, margin, &high) ||
         (low <= rhs && rhs <= high))
@@ -256,14 +250,20 @@ int fastmm_counter_bounded_peak(const struct fastmm_counter_bounded *b, int64_t 
 
 int fastmm_counter_bounded_percpu(struct fastmm_counter_bounded *b)
 {
-    return fastmm_counter_group_percpu(&b->group);
+    return PAIR_ATOMIC ? fastmm_counter_group_percpu(&b->group) : -ENOTSUP;
 }
 
 int fastmm_counter_bounded_atomic(struct fastmm_counter_bounded *b)
 {
-    if (slots_percpu(b->group.slots)) {
-        fastmm_counter_group_set(&b->group, PUBLISHED, 0);
-        fastmm_counter_group_set(&b->group, PUBLISHING, b->peak);
-    }
-    return fastmm_counter_group_atomic(&b->group);
+    uintptr_t slots = b->group.slots;
+    if (slots == 0)
+        return -EINVAL;
+    if (!slots_percpu(slots))
+        return 0;
+    b->value = fastmm_counter_bounded_sum(b);
+    b->published = 0;
+    __atomic_store_n(&b->group.slots, fastmm_counter_slab_size(slots_row(slots, 0)),
+                     __ATOMIC_RELEASE);
+    FASTMM_COUNTER_NAME(fastmm_counter_free_slots)(slots);
+    return 0;
 }

@@ -56,13 +56,13 @@ static const char *const reasons[] = {
     [REASON_THREAD] = "rseq registration of the deciding thread failed",
 };
 
-/* kind << 24 | reason << 16 | rows; 0 while undecided. Rows are at most 8192. */
+/* kind << 24 | reason << 16 | CPUs; 0 while undecided. CPUs are at most 8192. */
 static uint32_t decision;
 static struct fastmm_counter_seam seam;
 
-static uint32_t pack(enum fastmm_counter_mechanism_kind kind, enum reason reason, unsigned rows)
+static uint32_t pack(enum fastmm_counter_mechanism_kind kind, enum reason reason, unsigned cpus)
 {
-    return (uint32_t)kind << 24 | (uint32_t)reason << 16 | rows;
+    return (uint32_t)kind << 24 | (uint32_t)reason << 16 | cpus;
 }
 
 static enum fastmm_counter_mechanism_kind kind_of(uint32_t packed)
@@ -70,9 +70,24 @@ static enum fastmm_counter_mechanism_kind kind_of(uint32_t packed)
     return (enum fastmm_counter_mechanism_kind)(packed >> 24);
 }
 
-static unsigned rows_of(uint32_t packed)
+static unsigned cpus_of(uint32_t packed)
 {
     return packed & 0xffff;
+}
+
+/* Several shards for each CPU, so that few threads meet in one; a power of two for the hash. */
+static unsigned shards(unsigned cpus)
+{
+    unsigned count = 16;
+    while (count < 4 * cpus && count < 1024)
+        count *= 2;
+    return count;
+}
+
+static unsigned rows_of(uint32_t packed)
+{
+    unsigned cpus = cpus_of(packed);
+    return kind_of(packed) == FASTMM_COUNTER_THREAD_SHARDS ? shards(cpus) : cpus;
 }
 
 static uintptr_t thread_pointer(void)
@@ -134,21 +149,12 @@ static intptr_t rseq_offset(void)
 
 #endif
 
-/* Several shards for each CPU, so that few threads meet in one; a power of two for the hash. */
-static unsigned shards(unsigned cpus)
-{
-    unsigned count = 16;
-    while (count < 4 * cpus && count < 1024)
-        count *= 2;
-    return count;
-}
-
 static uint32_t best(void)
 {
     unsigned cpus = seam.rows ? seam.rows : fastmm_counter_possible_cpus();
     enum reason missing = rseq_missing();
     if (missing)
-        return pack(FASTMM_COUNTER_THREAD_SHARDS, missing, shards(cpus));
+        return pack(FASTMM_COUNTER_THREAD_SHARDS, missing, cpus);
     if (has_mm_cid())
         return pack(FASTMM_COUNTER_RSEQ_MM_CID, REASON_MM_CID, cpus);
     return pack(FASTMM_COUNTER_RSEQ_CPU_ID, REASON_NO_MM_CID, cpus);
@@ -196,15 +202,20 @@ int fastmm_counter_use_mechanism(enum fastmm_counter_mechanism_kind kind)
         return -EINVAL;
     uint32_t wanted = best();
     if (kind == FASTMM_COUNTER_THREAD_SHARDS && kind_of(wanted) != kind) {
-        wanted = pack(kind, REASON_CHOSEN, shards(rows_of(wanted)));
+        wanted = pack(kind, REASON_CHOSEN, cpus_of(wanted));
     } else if (kind == FASTMM_COUNTER_RSEQ_CPU_ID &&
                kind_of(wanted) == FASTMM_COUNTER_RSEQ_MM_CID) {
-        wanted = pack(kind, REASON_CHOSEN, rows_of(wanted));
+        wanted = pack(kind, REASON_CHOSEN, cpus_of(wanted));
     } else if (kind != FASTMM_COUNTER_UNDECIDED && kind != kind_of(wanted)) {
         return -ENOTSUP;
     }
     uint32_t now = install(wanted);
     return kind == FASTMM_COUNTER_UNDECIDED || kind_of(now) == kind ? 0 : -EBUSY;
+}
+
+unsigned fastmm_counter_cpus(void)
+{
+    return cpus_of(__atomic_load_n(&decision, __ATOMIC_ACQUIRE));
 }
 
 unsigned fastmm_counter_rows(void)
@@ -221,7 +232,7 @@ unsigned fastmm_counter_shard(void)
 {
     /* Fibonacci hashing keeps thread pointers that lie a stack size apart in different shards. */
     uint64_t hash = (uint64_t)(thread_pointer() >> 6) * 0x9e3779b97f4a7c15u;
-    return (unsigned)(hash >> 32) & (fastmm_counter_rows() - 1);
+    return (unsigned)(hash >> 32) & (fastmm_counter_rows_used() - 1);
 }
 
 void fastmm_counter_leave_sequence(void)

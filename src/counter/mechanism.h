@@ -10,6 +10,9 @@
 /* Decides if nobody has yet. */
 enum fastmm_counter_mechanism_kind fastmm_counter_decide(void);
 
+/* Possible CPUs; 0 while undecided. */
+unsigned fastmm_counter_cpus(void);
+
 /* Rows of the table; 0 while undecided. */
 unsigned fastmm_counter_rows(void);
 

@@ -19,15 +19,16 @@ static void fill_slot(struct fastmm_counter_group *g, uint32_t cpu, int64_t v, i
 {
     simulated_cpu = cpu;
     for (;;) {
-        int64_t *base = fastmm_counter_group_base(g);
-        int64_t before = *base;
+        struct fastmm_counter_bounded *b = (struct fastmm_counter_bounded *)(void *)g;
+        int64_t *outside = bounded ? &b->value : fastmm_counter_group_base(g);
+        int64_t before = *outside;
         if (bounded)
-            fastmm_counter_bounded_add((struct fastmm_counter_bounded *)(void *)g, v);
+            fastmm_counter_bounded_add(b, v);
         else
             fastmm_counter_group_add(g, 0, v);
-        if (*base == before)
+        if (*outside == before)
             return;
-        *base = before; /* the first add opens the row */
+        *outside = before; /* the first add opens the row */
     }
 }
 

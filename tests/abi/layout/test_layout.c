@@ -73,12 +73,13 @@ static const struct row rows[] = {
     WHOLE(fastmm_counter_hot, 64, 64),
 
     FIELD(fastmm_counter_bounded, group, 0, 8),
-    FIELD(fastmm_counter_bounded, base, 8, 8),
-    FIELD(fastmm_counter_bounded, published, 16, 8),
-    FIELD(fastmm_counter_bounded, peak, 24, 8),
-    FIELD(fastmm_counter_bounded, batch, 32, 4),
-    FIELD(fastmm_counter_bounded, tracks_peak, 36, 4),
-    WHOLE(fastmm_counter_bounded, 40, 8),
+    FIELD(fastmm_counter_bounded, batch, 8, 4),
+    FIELD(fastmm_counter_bounded, tracks_peak, 12, 4),
+    FIELD(fastmm_counter_bounded, value, 16, 8),
+    FIELD(fastmm_counter_bounded, published, 24, 8),
+    FIELD(fastmm_counter_bounded, peak, 32, 8),
+    PADDING(fastmm_counter_bounded, 40, 8),
+    WHOLE(fastmm_counter_bounded, 48, 16),
 
     FIELD(fastmm_quota, group, 0, 8),
     FIELD(fastmm_quota, room, 8, 8),
@@ -296,9 +297,7 @@ START_TEST(initialisers_fit)
     ck_assert_mem_eq(&counter, (&(uint64_t[]){1, 0}), sizeof(counter));
     ck_assert_mem_eq(&group, (&(uint64_t[9]){8}), sizeof(group));
     ck_assert_mem_eq(&quota, (&(uint64_t[]){1, 100, 100, 10}), sizeof(quota));
-    ck_assert_mem_eq(&bounded.group, (&(uint64_t[]){3, 0, 0, 0}), 32);
-    ck_assert_int_eq(bounded.batch, 7);
-    ck_assert_uint_eq(bounded.tracks_peak, 0);
+    ck_assert_mem_eq(&bounded, (&(uint64_t[]){2, 7, 0, 0, 0}), 40);
 }
 END_TEST
 

@@ -1,24 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bounded counter: adds and publishing in every interleaving, and a reader that holds its read
- * against the true value of that moment.
+ * The bounded counter: the online switch, adds and publishing in every interleaving, a reader that
+ * holds what it reads against the true value of that moment, and with UP (all adds are +1) sums that
+ * must lie between the adds that had ended at their start and those begun by their end. SHARDS: rows
+ * are shared by threads and closed for each add.
  *
- * Planted errors: UNGUARDED (a row is published by several threads at once), SPLIT (total is read
- * before it is marked as published, in two steps), DRAIN (publishing takes out of the total).
+ * A restartable sequence is one step that either commits or aborts, the change of two words another;
+ * everything else is one step for each access to shared memory. A closed row is one whose mark is
+ * out of reach, so closing and opening it are one store of the mark each.
+ *
+ * Planted errors: UNGUARDED (a row is closed by several threads at once), OPEN (adds go on in a
+ * closed row), SPLIT (total is read before the row is closed, in two steps), TORN (the two words
+ * change one after the other), DRAIN (publishing takes out of the total).
  */
-#define CPUS  2
+#ifndef CPUS
+#    define CPUS 2
+#endif
 #define BATCH 2
 #ifndef ADDS
 #    define ADDS 3
 #endif
 #define REACH (BATCH - 1)
 
+byte percpu; /* the slot pointer: published or not */
 short total[CPUS], mark[CPUS];
-byte publishing[CPUS];
-short base, published;
-byte up_begun, up_ended; /* adds of +1; with UP all are */
+bit closed[CPUS];
+short value, published;
+short counted;           /* the truth, once all adds have ended */
+byte up_begun, up_ended; /* with UP */
 
-#define FITS(cpu, v) (total[cpu] + (v) - mark[cpu] <= REACH && total[cpu] + (v) - mark[cpu] >= -REACH)
+#define NEAR(cpu, v) (total[cpu] + (v) - mark[cpu] <= REACH && total[cpu] + (v) - mark[cpu] >= -REACH)
+#ifdef OPEN
+#    define FITS(cpu, v) NEAR(cpu, v)
+#else
+#    define FITS(cpu, v) (!closed[cpu] && NEAR(cpu, v))
+#endif
+#ifdef UNGUARDED
+#    define MAY_CLOSE(cpu) 1
+#else
+#    define MAY_CLOSE(cpu) (!closed[cpu])
+#endif
 
 inline on_some_cpu()
 {
@@ -28,79 +49,117 @@ inline on_some_cpu()
     fi
 }
 
-inline publish()
+inline close_row()
 {
 #ifdef SPLIT
-    atomic {
-        if
-        :: publishing[cpu] == 0 -> publishing[cpu] = 1; ok = 1
-        :: else -> ok = 0
-        fi
-    };
-    if
-    :: ok ->
-        seen = total[cpu];
-        r = seen - mark[cpu];
-        mark[cpu] = seen
-    :: else
-    fi;
-#else
-    atomic {
-        if
-#ifdef UNGUARDED
-        :: true ->
-#else
-        :: publishing[cpu] == 0 ->
+    seen = total[cpu];
 #endif
-            publishing[cpu] = 1; r = total[cpu] - mark[cpu]; ok = 1;
-#ifdef DRAIN
-            total[cpu] = 0; mark[cpu] = 0
+    atomic {
+        if
+        :: MAY_CLOSE(cpu) ->
+            closed[cpu] = 1;
+            ok = 1;
+#ifdef SPLIT
+            part = seen - mark[cpu];
 #else
-            mark[cpu] = total[cpu]
+            part = total[cpu] - mark[cpu];
+#endif
+#ifdef OPEN
+            mark[cpu] = total[cpu];
+#endif
+#ifdef DRAIN
+            total[cpu] = 0;
+            mark[cpu] = 0
 #endif
         :: else -> ok = 0
         fi
-    };
+    }
+}
+
+inline publish()
+{
+#ifdef TORN
+    value = value + part;
+    published = published + part
+#else
+#    ifdef DRAIN
+    value = value + part
+#    else
+    atomic { value = value + part; published = published + part }
+#    endif
 #endif
+}
+
+inline open_row(new_mark)
+{
+#ifdef OPEN
+    closed[cpu] = 0
+#else
+    atomic { mark[cpu] = new_mark; closed[cpu] = 0 }
+#endif
+}
+
+inline add_to_shard(v)
+{
+    close_row();
     if
     :: ok ->
-#ifdef DRAIN
-        atomic { published = published + r };
-        base = base + r;
-#else
-        published = published + r;
-#endif
-        publishing[cpu] = 0
-    :: else
+        seen = mark[cpu];
+        if
+        :: !NEAR(cpu, v) -> publish(); seen = total[cpu]
+        :: else
+        fi;
+        total[cpu] = total[cpu] + v;
+        open_row(seen)
+    :: else -> value = value + v
+    fi
+}
+
+inline add_to_cpu(v)
+{
+    if
+    :: value = value + v /* aborted */
+    :: atomic { FITS(cpu, v) -> total[cpu] = total[cpu] + v }
+    :: atomic { !FITS(cpu, v) -> skip };
+        on_some_cpu(); /* perhaps another by now */
+        close_row();
+        if
+        :: ok ->
+            publish();
+            open_row(total[cpu]);
+            on_some_cpu();
+            atomic {
+                if
+                :: FITS(cpu, v) -> total[cpu] = total[cpu] + v
+                :: else -> value = value + v
+                fi
+            }
+        :: else -> value = value + v
+        fi
     fi
 }
 
 inline add(v)
 {
-    on_some_cpu();
+    mode = percpu;
     if
-    :: base = base + v /* aborted */
-    :: atomic { FITS(cpu, v) -> total[cpu] = total[cpu] + v }
-    :: atomic { !FITS(cpu, v) -> skip };
-        on_some_cpu(); /* perhaps another by now */
-        publish();
-        if
-        :: ok -> on_some_cpu();
-            atomic {
-                if
-                :: FITS(cpu, v) -> total[cpu] = total[cpu] + v
-                :: else -> base = base + v
-                fi
-            }
-        :: else -> base = base + v
-        fi
-    fi
+    :: !mode -> value = value + v
+    :: mode ->
+        on_some_cpu();
+#ifdef SHARDS
+        add_to_shard(v)
+#else
+        add_to_cpu(v)
+#endif
+    fi;
+    counted = counted + v
 }
 
 proctype adder()
 {
-    byte n, cpu, ok;
-    short r, seen;
+    byte n, cpu, mode;
+    bit ok;
+    short part, seen;
     do
     :: n < ADDS ->
 #ifdef UP
@@ -118,37 +177,42 @@ proctype adder()
     od
 }
 
+#define EXACT (value - published + total[0] + total[1])
+
 proctype reader()
 {
-    short read, truth;
-    atomic { read = base + published; truth = base + total[0] + total[1] };
-    assert(read - truth <= REACH * 2 * CPUS && truth - read <= REACH * 2 * CPUS);
-    atomic {
-        read = base + published;
-        truth = base + total[0] + total[1];
-        assert(read - truth <= REACH * (CPUS + publishing[0] + publishing[1]));
-        assert(truth - read <= REACH * (CPUS + publishing[0] + publishing[1]))
-    }
+    atomic { assert(value - EXACT <= REACH * CPUS && EXACT - value <= REACH * CPUS) }
 }
 
 #ifdef UP
 proctype summer()
 {
     short sum;
-    byte before;
+    byte before, mode;
     before = up_ended;
-    sum = base;
-    sum = sum + total[0];
-    sum = sum + total[1];
+    mode = percpu;
+    atomic { sum = value; if :: mode -> sum = sum - published :: else fi };
+    if
+    :: mode ->
+        sum = sum + total[0];
+        sum = sum + total[1]
+    :: else
+    fi;
     assert(before <= sum && sum <= up_begun)
 }
 #endif
+
+proctype switcher()
+{
+    percpu = 1
+}
 
 init
 {
     atomic {
         run adder();
         run adder();
+        run switcher();
 #ifdef UP
         run summer()
 #else
@@ -157,5 +221,6 @@ init
     };
     _nr_pr == 1;
     assert(FITS(0, 0) && FITS(1, 0));
+    assert(EXACT == counted);
     assert(published == mark[0] + mark[1])
 }
