@@ -51,6 +51,11 @@
  * - A vfork() child must not call: its CPU number is stale and the memory is its parent's.
  * - Threads that libc does not know of (raw clone) must use add_foreign, and so must all others on
  *   a counter that such threads share, until __libc_single_threaded is 0.
+ * - A signal handler must not create the first thread: the add that it interrupts may just have
+ *   found that there is none, and be a plain one.
+ * - All calls on a group go through one copy of the library. Two copies in one process (both linked
+ *   statically into objects of their own) count side by side, each with its own mechanism and
+ * slots.
  * - A counter belongs to one process. In memory shared by processes only add_foreign and the sums
  *   are right, and only in atomic mode.
  * - Usable before any constructor and in static destructors: nothing needs an initialisation.
@@ -68,7 +73,8 @@
  * interrupted adds to the base word. Without rseq (old kernel or libc, tunable, seccomp, emulator)
  * slots are chosen by thread and added to with locked instructions: no system call, same results.
  * One mechanism is fixed for the process when the first group is switched;
- * fastmm_counter_get_mechanism() tells which, and why.
+ * fastmm_counter_get_mechanism() tells which, and why. To fix it, a file in /sys is opened: where a
+ * sandbox kills for that, call fastmm_counter_use_mechanism(FASTMM_COUNTER_UNDECIDED) before.
  *
  * Inline functions have exported twins with the suffix _call.
  *
@@ -180,7 +186,8 @@ FASTMM_API void fastmm_counter_group_set(struct fastmm_counter_group *g, unsigne
 /*
  * Returns the value and leaves the counter at the rest: what is returned is subtracted in one
  * step, so that nothing added meanwhile is lost and what all takers got plus what is left is
- * what was added. Takers may run beside each other; with adds of one sign none takes too much.
+ * what was added. Takers beside each other take effect one after the other, without waiting: one of
+ * them always succeeds and the others try again. With adds of one sign none takes too much.
  */
 FASTMM_API int64_t fastmm_counter_group_take(struct fastmm_counter_group *g, unsigned i);
 
@@ -256,7 +263,7 @@ struct fastmm_counter_mechanism {
 FASTMM_API void fastmm_counter_get_mechanism(struct fastmm_counter_mechanism *out);
 
 /*
- * Fixes the mechanism instead of having the first switch choose. -EBUSY: another is fixed already;
+ * Fixes the mechanism now instead of at the first switch. -EBUSY: another is fixed already;
  * -ENOTSUP: not to be had here; -EINVAL: no such kind.
  */
 FASTMM_API int fastmm_counter_use_mechanism(enum fastmm_counter_mechanism_kind kind);

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fastmm/quota.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -19,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "counter/slots.h"
 #include "support.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -28,12 +30,22 @@
 #endif
 
 static struct fastmm_counter early = FASTMM_COUNTER_INIT;
+static struct fastmm_counter counter = FASTMM_COUNTER_INIT;
 
 __attribute__((constructor(101))) static void count_early(void)
 {
     fastmm_counter_add(&early, 40);
     fastmm_counter_percpu(&early);
     fastmm_counter_add(&early, 2);
+}
+
+/* From here on nothing is decided, as at the start of a process. */
+static void forget_mechanism(struct fastmm_counter_seam seam)
+{
+    become_threaded();
+    ck_assert_int_eq(fastmm_counter_destroy(&early), 0);
+    fastmm_counter_trim();
+    ck_assert_int_eq(fastmm_counter_seam_set(&seam), 0);
 }
 
 /* The file `name` beside this program. */
@@ -56,12 +68,12 @@ static int filtered(const struct sock_filter *filter, size_t count)
 
 #define LOAD_NUMBER BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
 
-/* The rseq system call does what `action` says, all others work. */
-static int filter_rseq(uint32_t action)
+/* That system call does what `action` says, all others work. */
+static int filter_call(uint32_t number, uint32_t action)
 {
     const struct sock_filter filter[] = {
         LOAD_NUMBER,
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rseq, 0, 1),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, action),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
@@ -69,6 +81,16 @@ static int filter_rseq(uint32_t action)
 }
 
 enum { CANNOT_FILTER = 99 };
+
+/* How a child ended, unless filters are not to be had. */
+static int status_of(pid_t child)
+{
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == CANNOT_FILTER)
+        test_skip("seccomp filters are not allowed here");
+    return status;
+}
 
 /* The exit status of a test program that runs where rseq can't be had. */
 static int run_without_rseq(const char *program, const char *tunables, uint32_t action)
@@ -81,13 +103,12 @@ static int run_without_rseq(const char *program, const char *tunables, uint32_t 
         if (tunables)
             setenv("GLIBC_TUNABLES", tunables, 1);
         setenv("FASTMM_TEST_NO_RSEQ", "1", 1);
-        if (action && !filter_rseq(action))
+        if (action && !filter_call(SYS_rseq, action))
             _exit(CANNOT_FILTER);
         execl(path, path, (char *)NULL);
         _exit(98);
     }
-    int status;
-    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    int status = status_of(child);
     ck_assert(WIFEXITED(status));
     return WEXITSTATUS(status);
 }
@@ -113,8 +134,6 @@ START_TEST(all_passes_without_rseq)
     int program = _i / 4, sandbox = _i % 4;
     int status =
         run_without_rseq(programs[program], sandboxes[sandbox].tunables, sandboxes[sandbox].action);
-    if (status == CANNOT_FILTER)
-        test_skip("seccomp filters are not allowed here");
     ck_assert(status == 0 || status == TEST_EXIT_SKIPPED);
 }
 END_TEST
@@ -122,10 +141,7 @@ END_TEST
 START_TEST(the_fallback_is_told)
 {
     struct fastmm_counter_mechanism m;
-    struct fastmm_counter_seam seam = {.no_rseq = 1};
-    ck_assert_int_eq(fastmm_counter_destroy(&early), 0);
-    fastmm_counter_trim();
-    ck_assert_int_eq(fastmm_counter_seam_set(&seam), 0);
+    forget_mechanism((struct fastmm_counter_seam){.no_rseq = 1});
     fastmm_counter_decide();
     fastmm_counter_get_mechanism(&m);
     ck_assert_int_eq(m.kind, FASTMM_COUNTER_THREAD_SHARDS);
@@ -134,8 +150,6 @@ START_TEST(the_fallback_is_told)
 #endif
 }
 END_TEST
-
-static struct fastmm_counter counter = FASTMM_COUNTER_INIT;
 
 static void *count_a_thousand(void *argument)
 {
@@ -149,7 +163,7 @@ static int count_in_an_unregistered_thread(void)
 {
     pthread_t thread;
     int64_t base = counter.base[0];
-    if (!freopen("/dev/null", "w", stderr) || !filter_rseq(SECCOMP_RET_ERRNO | EPERM))
+    if (!freopen("/dev/null", "w", stderr) || !filter_call(SYS_rseq, SECCOMP_RET_ERRNO | EPERM))
         return CANNOT_FILTER;
     if (pthread_create(&thread, NULL, count_a_thousand, NULL) != 0)
         return 0;
@@ -164,11 +178,7 @@ static int count_in_an_unregistered_thread(void)
  */
 START_TEST(no_unregistered_thread_reaches_a_slot)
 {
-    become_threaded();
-    ck_assert_int_eq(fastmm_counter_destroy(&early), 0);
-    fastmm_counter_trim();
-    const struct fastmm_counter_seam real = {0};
-    ck_assert_int_eq(fastmm_counter_seam_set(&real), 0);
+    forget_mechanism((struct fastmm_counter_seam){0});
     int error = fastmm_counter_use_mechanism((enum fastmm_counter_mechanism_kind)_i);
     if (error == -ENOTSUP)
         test_skip("mechanism %d is not to be had here", _i);
@@ -177,10 +187,7 @@ START_TEST(no_unregistered_thread_reaches_a_slot)
     pid_t child = fork();
     if (child == 0)
         _exit(count_in_an_unregistered_thread());
-    int status;
-    ck_assert_int_eq(waitpid(child, &status, 0), child);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == CANNOT_FILTER)
-        test_skip("seccomp filters are not allowed here");
+    int status = status_of(child);
     if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGABRT)
         ck_assert_int_eq(status, 0);
 }
@@ -250,11 +257,7 @@ START_TEST(no_system_call_per_add)
 {
     if (SANITIZED)
         test_skip("sanitizers make system calls of their own");
-    become_threaded();
-    ck_assert_int_eq(fastmm_counter_destroy(&early), 0);
-    fastmm_counter_trim();
-    struct fastmm_counter_seam seam = {.no_rseq = _i};
-    ck_assert_int_eq(fastmm_counter_seam_set(&seam), 0);
+    forget_mechanism((struct fastmm_counter_seam){.no_rseq = _i});
     ck_assert_int_eq(fastmm_counter_percpu(&counter), 0);
     pid_t child = fork();
     if (child == 0) {
@@ -270,11 +273,7 @@ START_TEST(no_system_call_per_add)
             fastmm_counter_inc(&counter);
         _exit(fastmm_counter_sum(&counter) == 1000000 ? 0 : 1);
     }
-    int status;
-    ck_assert_int_eq(waitpid(child, &status, 0), child);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == CANNOT_FILTER)
-        test_skip("seccomp filters are not allowed here");
-    ck_assert_int_eq(status, 0);
+    ck_assert_int_eq(status_of(child), 0);
 }
 END_TEST
 
@@ -291,10 +290,7 @@ static void *note_shard(void *argument)
 
 START_TEST(threads_are_spread_over_shards)
 {
-    struct fastmm_counter_seam seam = {.no_rseq = 1, .rows = 4};
-    ck_assert_int_eq(fastmm_counter_destroy(&early), 0);
-    fastmm_counter_trim();
-    ck_assert_int_eq(fastmm_counter_seam_set(&seam), 0);
+    forget_mechanism((struct fastmm_counter_seam){.no_rseq = 1, .rows = 4});
     fastmm_counter_decide();
     run_threads(8, note_shard, NULL);
     unsigned distinct = 0;
@@ -346,11 +342,97 @@ START_TEST(code_that_adds_may_be_unloaded)
 }
 END_TEST
 
+/* The first switch looks into /sys, unless that has been done before the sandbox. */
+START_TEST(no_file_is_opened_once_the_mechanism_is_fixed)
+{
+    forget_mechanism((struct fastmm_counter_seam){0});
+    ck_assert_int_eq(fastmm_counter_use_mechanism(FASTMM_COUNTER_UNDECIDED), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        if (!filter_call(SYS_openat, SECCOMP_RET_KILL_PROCESS))
+            _exit(CANNOT_FILTER);
+        int error = fastmm_counter_percpu(&counter);
+        fastmm_counter_inc(&counter);
+        _exit(error == 0 && fastmm_counter_sum(&counter) == 1 ? 0 : 1);
+    }
+    ck_assert_int_eq(status_of(child), 0);
+}
+END_TEST
+
+static struct fastmm_quota quota = FASTMM_QUOTA_INIT(1000, 16);
+
+static int64_t add_until_refused(uint32_t cpu)
+{
+    int64_t added = 0;
+    for (simulated_cpu = cpu; added < 2000 && fastmm_quota_add(&quota, 1); added++)
+        ;
+    return added;
+}
+
+/* The credit of CPU 0 can't be revoked, and only CPU 0 can use it. */
+static int use_up_without_membarrier(void)
+{
+    if (!filter_call(SYS_membarrier, SECCOMP_RET_ERRNO | EPERM))
+        return CANNOT_FILTER;
+    int64_t credit = slots_word(quota.group.slots, 0, 0)[0];
+    int64_t used = fastmm_quota_used(&quota);
+    int64_t by_others = add_until_refused(1);
+    if (fastmm_quota_set_limit(&quota, used + by_others) != -EBUSY)
+        return 1;
+    return credit > 0 && used + by_others + credit == 1000 && add_until_refused(0) == credit ? 0
+                                                                                             : 2;
+}
+
+START_TEST(without_membarrier_a_quota_refuses_early)
+{
+    forget_mechanism((struct fastmm_counter_seam){0});
+    simulate_cpus(2);
+    int error = fastmm_quota_percpu(&quota);
+    if (error == -ENOTSUP)
+        test_skip("no membarrier for rseq here");
+    ck_assert_int_eq(error, 0);
+    while (slots_word(quota.group.slots, 0, 0)[0] == 0)
+        ck_assert(fastmm_quota_add(&quota, 1));
+    pid_t child = fork();
+    if (child == 0)
+        _exit(use_up_without_membarrier());
+    ck_assert_int_eq(status_of(child), 0);
+}
+END_TEST
+
+/* Each with its own counters, which never meet. */
+START_TEST(two_copies_of_the_library_count_side_by_side)
+{
+    if (SANITIZED)
+        test_skip("a sanitizer's runtime refuses objects that prefer their own names");
+    void *other = dlopen(beside("preloaded.so"), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    ck_assert_msg(other != NULL, "%s", dlerror());
+    int64_t (*add)(int64_t);
+    *(void **)&add = dlsym(other, "preloaded_add");
+    become_threaded();
+    ck_assert_int_eq(fastmm_counter_percpu(&counter), 0);
+    for (int64_t k = 1; k < 1000; k++) {
+        ck_assert_int_eq(add(2), 2 * k);
+        fastmm_counter_inc(&counter);
+        ck_assert_int_eq(fastmm_counter_sum(&counter), k);
+    }
+    /* If it were one library, the other object's slots would be here too. */
+    fastmm_counter_destroy(&counter);
+    fastmm_counter_destroy(&early);
+    fastmm_counter_trim();
+    ck_assert_uint_eq(fastmm_counter_held(), 0);
+    ck_assert_int_eq(add(2), 2000);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("counter.environment");
     TCase *tc = tcase_create("environment");
     tcase_add_test(tc, code_that_adds_may_be_unloaded);
+    tcase_add_test(tc, no_file_is_opened_once_the_mechanism_is_fixed);
+    tcase_add_test(tc, without_membarrier_a_quota_refuses_early);
+    tcase_add_test(tc, two_copies_of_the_library_count_side_by_side);
     TCase *c13 = tcase_create("C13");
     tcase_set_timeout(c13, 0);
     tcase_add_loop_test(c13, all_passes_without_rseq, 0, 5 * 4);
