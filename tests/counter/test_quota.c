@@ -289,7 +289,7 @@ static void *change_both_ends(void *argument)
     uint64_t state = test_seed();
     int64_t floor = -300, limit = 300;
     int changes[2] = {0, 0};
-    for (int k = 0; k < 4000 * (int)scaled(20); k++) {
+    for (int k = 0; k < 1500 * (int)scaled(50); k++) {
         int64_t end = (int64_t)(test_random(&state) % 500);
         if (fastmm_quota_range_set_limit(&range, end) == 0) {
             changes[0] += end < limit;
