@@ -75,6 +75,12 @@ START_TEST(set_take_and_clamp)
     struct fastmm_counter c = FASTMM_COUNTER_INIT;
     become_threaded();
     for (int mode = 0; mode < 2; mode++) {
+        /* The first add in per-CPU mode opens the row and counts outside, as interrupted ones do.
+         */
+        for (int64_t outside = -1; mode && c.base[0] != outside;) {
+            outside = c.base[0];
+            fastmm_counter_add(&c, 5);
+        }
         fastmm_counter_add(&c, 5);
         fastmm_counter_set(&c, -7);
         ck_assert_int_eq(fastmm_counter_sum(&c), -7);

@@ -130,6 +130,83 @@ START_TEST(switches)
 }
 END_TEST
 
+enum { SWITCHED = 20 };
+
+static struct fastmm_counter many[SWITCHED];
+static int64_t added[SWITCHED];
+static int current;
+
+static void switch_each(void)
+{
+    for (current = 0; current < SWITCHED; current++)
+        fastmm_counter_percpu(&many[current]);
+}
+
+/* Another thread may be first with the same switch, and counts there at once. */
+static void switch_the_same(void)
+{
+    if (current >= SWITCHED || test_random(&random_state) % 64)
+        return;
+    fastmm_counter_percpu(&many[current]);
+    for (int k = 0; k < 3; k++)
+        fastmm_counter_inc(&many[current]);
+    added[current] += 3;
+}
+
+START_TEST(switches_that_meet)
+{
+    begin(_i);
+    ck_assert_int_eq(fastmm_counter_groups_init(&many[0].group, 1, SWITCHED), 0);
+    step_through(switch_each, switch_the_same);
+    int64_t met = 0;
+    for (int k = 0; k < SWITCHED; k++) {
+        ck_assert_int_eq(fastmm_counter_sum(&many[k]), added[k]);
+        met += added[k];
+    }
+    ck_assert_int_gt(met, 0);
+    fastmm_counter_groups_destroy(&many[0].group, 1, SWITCHED);
+    fastmm_counter_trim();
+    ck_assert_uint_eq(fastmm_counter_held(), 0);
+}
+END_TEST
+
+static int64_t given, taken;
+
+static void take_it(void)
+{
+    int64_t part = fastmm_counter_group_take(&exact.group, 1);
+    if (part < 0 || __atomic_add_fetch(&taken, part, __ATOMIC_RELAXED) > given)
+        abort();
+}
+
+static void add_and_take(void)
+{
+    for (int k = 0; k < ROUNDS; k++) {
+        given += 3;
+        fastmm_counter_group_add(&exact.group, 1, 3);
+        take_it();
+    }
+}
+
+/* Not at every step: a taker tries again until nobody took in between. */
+static void take_sometimes(void)
+{
+    if (test_random(&random_state) % 16 == 0)
+        take_it();
+}
+
+START_TEST(takers)
+{
+    begin(_i);
+    fastmm_counter_group_init(&exact.group, 4);
+    ck_assert_int_eq(fastmm_counter_group_percpu(&exact.group), 0);
+    fastmm_counter_group_add(&exact.group, 1, 1000); /* opens the row */
+    given = 1000;
+    step_through(add_and_take, take_sometimes);
+    ck_assert_int_eq(taken + fastmm_counter_group_sum(&exact.group, 1), given);
+}
+END_TEST
+
 static struct fastmm_counter_bounded bounded;
 
 enum { BATCH = 4, HIGHEST = 100, MOVED = 30000 };
@@ -252,6 +329,8 @@ int main(void)
     tcase_add_loop_test(tc, exact_adds, first, end);
 #ifdef CAN_STEP
     tcase_add_loop_test(tc, switches, first, end);
+    tcase_add_loop_test(tc, switches_that_meet, first, end);
+    tcase_add_loop_test(tc, takers, first, end);
     tcase_add_loop_test(tc, bounded_reads, first, end);
     tcase_add_loop_test(tc, bounded_adds, first, end);
     tcase_add_loop_test(tc, quotas, first, end);
