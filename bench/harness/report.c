@@ -160,7 +160,7 @@ static void json_goal(FILE *out, const struct goal_score *score)
     fputs("]}", out);
 }
 
-static void json_machine(FILE *out, const struct machine *machine)
+void report_machine(FILE *out, const struct machine *machine)
 {
     fputs("  \"machine\": {", out);
     for (unsigned i = 0; i < machine->facts; i++) {
@@ -204,7 +204,7 @@ void report_json(FILE *out, const struct report *report)
           out);
     fprintf(out, "  \"run\": \"%s\", \"seconds\": %.1f, \"bootstrap_seed\": %d,\n", report->run,
             report->seconds, SCORE_SEED);
-    json_machine(out, report->machine);
+    report_machine(out, report->machine);
     fputs("  \"goals\": [", out);
     for (unsigned i = 0; i < report->count; i++) {
         if (i)
@@ -239,8 +239,8 @@ static int make_directories(const char *directory)
     return mkdir(path, 0777) != 0 && errno != EEXIST ? -1 : 0;
 }
 
-static int write_file(const char *directory, const char *name, const struct report *report,
-                      void (*write)(FILE *, const struct report *), char *error, size_t size)
+int report_file(const char *directory, const char *name, report_writer *write, const void *content,
+                char *error, size_t size)
 {
     char path[4200], partial[4220];
     snprintf(path, sizeof(path), "%s/%s", directory, name);
@@ -250,7 +250,7 @@ static int write_file(const char *directory, const char *name, const struct repo
     if (!out)
         return fail(error, size, directory, name);
     if (write)
-        write(out, report);
+        write(out, content);
     bool failed = ferror(out);
     failed |= fclose(out) != 0;
     if (!failed && (write ? rename(partial, path) : unlink(partial)) == 0)
@@ -260,16 +260,31 @@ static int write_file(const char *directory, const char *name, const struct repo
     return status;
 }
 
+static void write_csv(FILE *out, const void *report)
+{
+    report_csv(out, report);
+}
+
+static void write_json(FILE *out, const void *report)
+{
+    report_json(out, report);
+}
+
+int report_directory(const char *directory, char *error, size_t size)
+{
+    return make_directories(directory) != 0 ? fail(error, size, directory, "") : 0;
+}
+
 int report_prepare(const char *directory, char *error, size_t size)
 {
-    if (make_directories(directory) != 0)
-        return fail(error, size, directory, "");
-    int status = write_file(directory, csv_name, NULL, NULL, error, size);
-    return status ? status : write_file(directory, json_name, NULL, NULL, error, size);
+    int status = report_directory(directory, error, size);
+    if (!status)
+        status = report_file(directory, csv_name, NULL, NULL, error, size);
+    return status ? status : report_file(directory, json_name, NULL, NULL, error, size);
 }
 
 int report_write(const char *directory, const struct report *report, char *error, size_t size)
 {
-    int status = write_file(directory, csv_name, report, report_csv, error, size);
-    return status ? status : write_file(directory, json_name, report, report_json, error, size);
+    int status = report_file(directory, csv_name, write_csv, report, error, size);
+    return status ? status : report_file(directory, json_name, write_json, report, error, size);
 }

@@ -30,4 +30,12 @@ int report_prepare(const char *directory, char *error, size_t size);
 /* Writes both files; each replaces the former one only when it is complete. */
 int report_write(const char *directory, const struct report *report, char *error, size_t size);
 
+/* For reports of another kind: the directory alone, a file in it, and the members "machine" and
+ * "warnings" of a JSON object. */
+typedef void report_writer(FILE *out, const void *content);
+int report_directory(const char *directory, char *error, size_t size);
+int report_file(const char *directory, const char *name, report_writer *write, const void *content,
+                char *error, size_t size);
+void report_machine(FILE *out, const struct machine *machine);
+
 #endif
