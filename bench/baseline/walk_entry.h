@@ -11,22 +11,41 @@
 
 #include <errno.h>
 
+/* What of a page is changed by locked instructions. */
+#define LOCK_REFS  1u
+#define LOCK_MAPS  2u
+#define LOCK_ENTRY 4u
+#define LOCK_ALL   (LOCK_REFS | LOCK_MAPS | LOCK_ENTRY)
+
+/* Where the normal-page lookup is: a call, inlined whole, or only its two-test fast path inlined.
+ */
+enum lookup { LOOKUP_CALL, LOOKUP_INLINE, LOOKUP_FAST };
+
+typedef uint64_t (*lookup_call)(struct fastmm_frames *frames, const struct fastmm_vma *vma,
+                                uint64_t addr, fastmm_pte_t pte);
+
 struct style {
-    bool locked;
-    bool call; /* the normal-page lookup is out of line */
+    unsigned locked; /* LOCK_* */
+    enum lookup lookup;
+    lookup_call call; /* the lookup out of line */
 };
 
 FASTMM_INLINE uint64_t page_of(struct rival *r, const struct fastmm_vma *vma, uint64_t addr,
                                fastmm_pte_t pte, struct style style)
 {
     struct fastmm_frames *frames = &r->machine->frames;
-    return style.call ? fastmm_normal_page_call(frames, vma, addr, pte)
-                      : fastmm_normal_page_inline(frames, vma, addr, pte);
+    if (style.lookup == LOOKUP_INLINE)
+        return fastmm_normal_page_inline(frames, vma, addr, pte);
+    uint64_t pfn = fastmm_pte_pfn(pte);
+    if (style.lookup == LOOKUP_FAST &&
+        FASTMM_LIKELY(!fastmm_pte_special(pte) && pfn <= frames->highest))
+        return pfn;
+    return style.call(frames, vma, addr, pte);
 }
 
-FASTMM_INLINE uint32_t count_add(uint32_t *count, uint32_t by, struct style style)
+FASTMM_INLINE uint32_t count_add(uint32_t *count, uint32_t by, bool locked)
 {
-    return style.locked ? __atomic_add_fetch(count, by, __ATOMIC_RELAXED) : (*count += by);
+    return locked ? __atomic_add_fetch(count, by, __ATOMIC_RELAXED) : (*count += by);
 }
 
 FASTMM_INLINE enum fastmm_rss rss_of_page(uint32_t flags)
@@ -40,7 +59,7 @@ FASTMM_INLINE enum fastmm_rss rss_of_page(uint32_t flags)
 FASTMM_INLINE fastmm_pte_t entry_wrprotect(fastmm_pte_t *entry, struct style style)
 {
     fastmm_pte_t old = *entry;
-    if (!style.locked)
+    if (!(style.locked & LOCK_ENTRY))
         return *entry = fastmm_pte_wrprotect(old);
     while (!__atomic_compare_exchange_n(entry, &old, fastmm_pte_wrprotect(old), true,
                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED))
@@ -50,7 +69,7 @@ FASTMM_INLINE fastmm_pte_t entry_wrprotect(fastmm_pte_t *entry, struct style sty
 
 FASTMM_INLINE fastmm_pte_t entry_take(fastmm_pte_t *entry, struct style style)
 {
-    if (style.locked)
+    if (style.locked & LOCK_ENTRY)
         return __atomic_exchange_n(entry, 0, __ATOMIC_RELAXED);
     fastmm_pte_t old = *entry;
     *entry = 0;
@@ -70,8 +89,8 @@ FASTMM_INLINE int copy_page(const struct rival_copy *c, uint64_t addr, fastmm_pt
             return rival_copy_pinned(c, *source, target, rss);
         if (FASTMM_UNLIKELY(page->refs >= PAGE_COUNT_MAX))
             return -EOVERFLOW;
-        count_add(&page->refs, 1, style);
-        count_add(&page->maps, 1, style);
+        count_add(&page->refs, 1, style.locked & LOCK_REFS);
+        count_add(&page->maps, 1, style.locked & LOCK_MAPS);
         page->flags &= ~PAGE_EXCLUSIVE;
         rss->by[rss_of_page(page->flags)]++;
     }
@@ -133,8 +152,8 @@ FASTMM_INLINE void zap_one(struct rival *r, const struct fastmm_vma *vma, uint64
         page->flags |=
             (fastmm_pte_dirty(pte) ? PAGE_DIRTY : 0) | (fastmm_pte_young(pte) ? PAGE_YOUNG : 0);
     rss->by[rss_of_page(page->flags)]--;
-    count_add(&page->maps, (uint32_t)-1, style);
-    if (count_add(&page->refs, (uint32_t)-1, style) == 0)
+    count_add(&page->maps, (uint32_t)-1, style.locked & LOCK_MAPS);
+    if (count_add(&page->refs, (uint32_t)-1, style.locked & LOCK_REFS) == 0)
         rival_free_page(r, pfn);
 }
 

@@ -5,7 +5,7 @@
  */
 #include "walk_level.h"
 
-static const struct style style = {.locked = true, .call = true};
+static const struct style style = {LOCK_ALL, LOOKUP_CALL, fastmm_normal_page_call};
 
 static int copy(const struct rival_copy *c)
 {

@@ -5,7 +5,7 @@
  */
 #include "walk_level.h"
 
-static const struct style style = {.locked = false, .call = false};
+static const struct style style = {.lookup = LOOKUP_INLINE};
 
 static int copy(const struct rival_copy *c)
 {
