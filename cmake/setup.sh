@@ -9,9 +9,10 @@ usage() {
 usage: sh cmake/setup.sh [--no-install] VERB [ARGUMENT...]
 
   bench [ARGUMENT...]  install what is missing, build everything in build/release, and run the
-                       benchmarks; arguments go to fastmm-bench (`full` runs every cell)
+                       benchmarks: the scorecard, then the claims; arguments go to fastmm-bench, and
+                       `full` and --report to both (goals that are named run alone)
   test [ARGUMENT...]   the same, but run the tests; arguments go to ctest
-  deps [GROUP...]      only install: groups `build` (the default), `peers` and `ci`
+  deps [GROUP...]      only install: groups `build` (the default), `bench`, `peers` and `ci`
   peers                only install the optional rivals that the benchmarks compare with
   help                 this text
 
@@ -44,6 +45,12 @@ hwloc             lib:hwloc         libhwloc-dev      hwloc-devel
 Google-Benchmark  lib:benchmark     libbenchmark-dev  google-benchmark-devel
 END
         ;;
+    bench)
+        cat <<'END'
+gnuplot           tool:gnuplot      gnuplot-nox       gnuplot-minimal
+Git               tool:git          git               git
+END
+        ;;
     peers)
         cat <<'END'
 liburcu           lib:liburcu       liburcu-dev       userspace-rcu-devel
@@ -69,7 +76,7 @@ x86-64-emulator   tool:qemu-x86_64  qemu-user         qemu-user
 Valgrind          tool:valgrind     valgrind          valgrind
 END
         ;;
-    *) fail "no group is named '$1' (build, peers, ci)" ;;
+    *) fail "no group is named '$1' (build, bench, peers, ci)" ;;
     esac
 }
 
@@ -274,15 +281,21 @@ configure() {
     ! grep -E '^-- fastmm: [^:]*(tests|benchmarks|tools)[^:]* left out' $log >&2
 }
 
+# build [GROUP...]: with what these groups need beside it.
 build() {
-    deps build
+    deps build "$@"
     step configure configure
     step build cmake --build --preset release
 }
 
 verb_bench() {
-    build
+    build bench
     step bench build/release/bench/fastmm-bench "$@"
+    case $#,${1:-},${2:-} in
+    0,* | 1,default, | 1,full, | 2,--report,* | 1,--report=* | 3,*,--report | 2,*,--report=*)
+        step claims build/release/bench/fastmm-bench-claims "$@"
+        ;;
+    esac
 }
 
 verb_test() {

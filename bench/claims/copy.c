@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Claim 2, the part that can be tried here alone: short copies and clears inlined, called, and by
+ * libc, at the sizes that system calls copy, with warm and with cold code.
+ */
+#include "claims.h"
+
+#include "copy_sites.h"
+#include "harness/bench.h"
+
+#include <string.h>
+
+enum { ROOM = 8192 };
+/* Half a page apart: no copy by string instructions is slow at that distance. */
+static unsigned char memory[2 * ROOM] __attribute__((aligned(4096)));
+
+static const struct copy_size {
+    unsigned bytes;
+    const char *what;
+} sizes[] = {
+    {16, "timespec"}, {64, "line"},     {112, "sysinfo"}, {144, "stat"},
+    {256, "statx"},   {390, "utsname"}, {1024, "1 KiB"},  {4096, "page"},
+};
+enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
+static struct copy_blocks blocks[SIZES];
+
+static const char *const ways[COPY_WAYS] = {"libc", "libc_again",  "rep_call",
+                                            "rep",  "fastmm_call", "fastmm"};
+static const char *const ops[COPY_OPS] = {"copy", "clear"};
+
+/* What is compared: the claim itself first. */
+static const struct {
+    enum copy_way base, other;
+} pairs[] = {
+    {COPY_REP_CALL, COPY_REP}, {COPY_LIBC, COPY_LIBC_AGAIN}, {COPY_LIBC, COPY_REP},
+    {COPY_LIBC, COPY_CALL},    {COPY_LIBC, COPY_INLINE},     {COPY_CALL, COPY_INLINE},
+};
+
+static double time_warm(void *context, const void *variant, unsigned placement, uint64_t times)
+{
+    copy_run *loop = ((const struct copy_sites *)variant)->warm[placement];
+    uint64_t start = bench_now();
+    loop(context, times);
+    return (double)(bench_now() - start);
+}
+
+/* 4096 lines of code, jumped through: more than any first-level instruction cache holds. */
+__asm__(".pushsection .text\n\t"
+        ".p2align 6\n\t"
+        ".type claims_other_code, @function\n"
+        "claims_other_code:\n\t"
+        ".rept 4096\n\t"
+        "jmp 1f\n\t"
+        ".skip 62, 0xcc\n"
+        "1:\n\t"
+        ".endr\n\t"
+        "ret\n\t"
+        ".size claims_other_code, . - claims_other_code\n\t"
+        ".popsection");
+extern void claims_other_code(void) __attribute__((visibility("hidden")));
+
+static double time_cold(void *context, const void *variant, unsigned placement, uint64_t times)
+{
+    copy_run *sites = ((const struct copy_sites *)variant)->cold[placement];
+    uint64_t spent = 0;
+    while (times--) {
+        claims_other_code();
+        uint64_t start = bench_now();
+        sites(context, 1);
+        spent += bench_now() - start;
+    }
+    return (double)spent;
+}
+
+static void fill(struct copy_blocks *b)
+{
+    for (size_t i = 0; i < ROOM; i++)
+        memory[i] = (unsigned char)(i * 31 + 1);
+    memset(b->dst, 0x55, ROOM / 2);
+}
+
+static uint64_t digest_of(struct copy_blocks *b, const struct copy_sites *sites)
+{
+    fill(b);
+    sites->warm[0](b, 1);
+    uint64_t digest = bench_digest(0, b->dst, ROOM / 2);
+    fill(b);
+    sites->cold[0](b, 1);
+    return bench_digest(digest, b->dst, ROOM / 2);
+}
+
+static void add_row(struct claims *claims, int op, size_t size, size_t pair, bool cold)
+{
+    const enum copy_way base = pairs[pair].base, other = pairs[pair].other;
+    const struct copy_sites *sites = copy_sites_of[op];
+    char family[32];
+    snprintf(family, sizeof(family), "%s/%s", ops[op], cold ? "cold" : "warm");
+    struct claim_row *row =
+        claims_add(claims, 2, family, "%s/%s/size:%u/%s-%s", ops[op], cold ? "cold" : "warm",
+                   sizes[size].bytes, ways[base], ways[other]);
+    row->aa = other == COPY_LIBC_AGAIN;
+    row->timed = cold ? time_cold : time_warm;
+    row->items = cold ? COPY_SITES : 1;
+    row->batch_ns = cold ? 30e3 : 250e3;
+    row->context = &blocks[size];
+    for (int side = 0; side < 2; side++) {
+        enum copy_way way = side ? other : base;
+        row->side[side] =
+            (struct claim_side){ways[way], &sites[way], sites[way].text() / COPY_SITES};
+    }
+    row->wrong = digest_of(&blocks[size], &sites[base]) != digest_of(&blocks[size], &sites[other]);
+    snprintf(row->note, sizeof(row->note), "%s; text: %u and %u bytes a place", sizes[size].what,
+             row->side[0].text, row->side[1].text);
+}
+
+void copy_claim_add(struct claims *claims)
+{
+    for (size_t i = 0; i < SIZES; i++)
+        blocks[i] = (struct copy_blocks){memory + ROOM + 2048, memory, sizes[i].bytes};
+    for (int op = 0; op < COPY_OPS; op++)
+        for (int cold = 0; cold < 2; cold++)
+            for (size_t size = 0; size < SIZES; size++)
+                for (size_t pair = 0; pair < sizeof(pairs) / sizeof(pairs[0]); pair++) {
+                    /* One A/A for each operation and temperature. */
+                    bool wanted = pairs[pair].other != COPY_LIBC_AGAIN || sizes[size].bytes == 144;
+                    /* The full run has all sizes; the default one those of system calls. */
+                    if (wanted && (claims->full || sizes[size].bytes < 1024))
+                        add_row(claims, op, size, pair, cold != 0);
+                }
+    claims_skip(claims,
+                "claim 2, the system-call side (an inlined copy to and from user memory in the "
+                "kernel): can't be reproduced in userspace; what is measured is the copy alone "
+                "and, as another experiment, programs with libc's calls replaced");
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Claim 2 as another experiment: real programs whose copies and fills in userspace are this
+ * library's. Nothing of that is what the claim was about, the copies of system calls.
+ */
+#define _GNU_SOURCE
+#include "claims.h"
+
+#include "harness/bench.h"
+#include "need.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { TURNS = 20 };
+
+enum metric { ELAPSED, USER, SYSTEM, METRICS };
+static const char *const metrics[METRICS] = {"elapsed", "user", "system"};
+
+/* What is preloaded; the path is empty for nothing. */
+struct preload {
+    const char *label;
+    char path[PATH_MAX];
+};
+enum { NOTHING, EMPTY, FASTMM, PRELOADS };
+static struct preload preloads[PRELOADS] = {
+    {.label = "nothing"}, {.label = "empty"}, {.label = "fastmm"}};
+
+struct job {
+    const char *name;
+    char *const *arguments;
+    enum metric metric;
+    bool failed;
+};
+static struct job *jobs;
+static unsigned job_count;
+static char scratch[64]; /* where git works; empty when there is none */
+
+/* Each in the repository that the script below makes; the last one makes one and does it all. */
+static const char *const git_commands[][2] = {
+    {"init", "git init -q again"},
+    {"add", "git add --renormalize ."},
+    {"commit", "git commit -q --allow-empty -m again"},
+    {"status", "git status >/dev/null"},
+    {"log", "git log -p >/dev/null"},
+    {"grep", "git grep -c line >/dev/null"},
+    {"diff", "git diff HEAD~5 HEAD >/dev/null"},
+    {"gc", "git gc -q --force"},
+    {"all",
+     "rm -rf all && sh ./make all && cd all && git status >/dev/null && git log -p >/dev/null && "
+     "git grep -c line >/dev/null && git diff HEAD~5 HEAD >/dev/null && git gc -q"},
+};
+enum { COMMANDS = sizeof(git_commands) / sizeof(git_commands[0]) };
+
+/* make DIRECTORY: a repository of 8 files and 6 commits, the same every time. */
+static const char make_script[] =
+    "set -e\n"
+    "git init -q \"$1\" && cd \"$1\"\n"
+    "text=$(i=0; while [ $i -lt 100 ]; do echo \"line $i of a file\"; i=$((i + 1)); done)\n"
+    "for commit in 1 2 3 4 5 6; do\n"
+    "  for file in 0 1 2 3 4 5 6 7; do\n"
+    "    echo \"$text $file $text $commit $text\" >file$file\n"
+    "  done\n"
+    "  git add . && git commit -q -m \"commit $commit\"\n"
+    "done\n";
+
+static void prepare_child(const struct preload *preload)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null >= 0) {
+        dup2(null, STDIN_FILENO);
+        dup2(null, STDOUT_FILENO);
+        dup2(null, STDERR_FILENO);
+    }
+    if (*preload->path)
+        setenv("LD_PRELOAD", preload->path, 1);
+    else
+        unsetenv("LD_PRELOAD");
+}
+
+static double seconds_of(const struct timeval *time)
+{
+    return (double)time->tv_sec + (double)time->tv_usec * 1e-6;
+}
+
+/* ns, or 0 if the command failed. */
+static double run_job(const struct job *job, const struct preload *preload)
+{
+    int status = 0;
+    struct rusage usage;
+    uint64_t start = bench_now();
+    pid_t child = fork();
+    if (child == 0) {
+        prepare_child(preload);
+        execvp(job->arguments[0], job->arguments);
+        _exit(127);
+    }
+    if (child < 0 || wait4(child, &status, 0, &usage) != child || !WIFEXITED(status) ||
+        WEXITSTATUS(status) != 0)
+        return 0;
+    if (job->metric == ELAPSED)
+        return (double)(bench_now() - start);
+    return 1e9 * seconds_of(job->metric == USER ? &usage.ru_utime : &usage.ru_stime) + 1;
+}
+
+static double time_job(void *context, const void *variant, unsigned placement, uint64_t times)
+{
+    struct job *job = context;
+    double ns = 0;
+    (void)placement;
+    while (times--) {
+        double took = run_job(job, variant);
+        job->failed |= took <= 0;
+        ns += took > 0 ? took : 1;
+    }
+    return ns;
+}
+
+static void add_job(struct claims *claims, const char *group, const char *name,
+                    char *const *arguments, enum metric metric, int base, int other)
+{
+    struct job *job = &jobs[job_count++];
+    *job = (struct job){name, arguments, metric, false};
+    char family[64];
+    snprintf(family, sizeof(family), "%s/%s", group, metrics[metric]);
+    struct claim_row *row =
+        claims_add(claims, 2, family, "%s/%s/%s/%s-%s", group, name, metrics[metric],
+                   preloads[base].label, base == other ? "again" : preloads[other].label);
+    row->aa = base == other;
+    row->timed = time_job;
+    row->context = job;
+    row->placements = claims->smoke ? 1 : TURNS;
+    row->batch_ns = 0;
+    row->side[0] = (struct claim_side){preloads[base].label, &preloads[base], 0};
+    row->side[1] =
+        (struct claim_side){base == other ? "again" : preloads[other].label, &preloads[other], 0};
+    snprintf(row->note, sizeof(row->note),
+             "another experiment than the claim: the program's own copies are replaced");
+}
+
+static bool run_quietly(char *const *arguments, const struct preload *preload)
+{
+    const struct job job = {.arguments = arguments};
+    return run_job(&job, preload) > 0;
+}
+
+static bool write_script(void)
+{
+    FILE *out = fopen("make", "we");
+    if (out)
+        fputs(make_script, out);
+    return out && fclose(out) == 0;
+}
+
+/* git's own settings, so that nothing of the user's is read or written. */
+static bool make_repository(void)
+{
+    char *make[] = {(char[]){"sh"}, (char[]){"./make"}, (char[]){"work"}, NULL};
+    snprintf(scratch, sizeof(scratch), "/tmp/fastmm-claims-XXXXXX");
+    if (!mkdtemp(scratch)) {
+        scratch[0] = '\0';
+        return false;
+    }
+    setenv("HOME", scratch, 1);
+    setenv("GIT_CONFIG_NOSYSTEM", "1", 1);
+    setenv("GIT_AUTHOR_NAME", "A", 1);
+    setenv("GIT_AUTHOR_EMAIL", "a@example.org", 1);
+    setenv("GIT_AUTHOR_DATE", "2020-01-01T00:00:00Z", 1);
+    setenv("GIT_COMMITTER_NAME", "A", 1);
+    setenv("GIT_COMMITTER_EMAIL", "a@example.org", 1);
+    setenv("GIT_COMMITTER_DATE", "2020-01-01T00:00:00Z", 1);
+    return chdir(scratch) == 0 && write_script() && run_quietly(make, &preloads[NOTHING]);
+}
+
+static void add_git(struct claims *claims)
+{
+    static char *arguments[COMMANDS][4];
+    if (!make_repository()) {
+        claims_skip(claims, "claim 2, git under the preloaded library: git is not here, or made no "
+                            "repository");
+        return;
+    }
+    for (int c = 0; c < COMMANDS; c++) {
+        const bool all = c == COMMANDS - 1;
+        char *command = NULL;
+        if (asprintf(&command, "%s%s", all ? "" : "cd work && ", git_commands[c][1]) < 0)
+            command = NULL;
+        char *const made[] = {(char[]){"sh"}, (char[]){"-c"}, need(command), NULL};
+        memcpy(arguments[c], made, sizeof(made));
+        for (int i = 0; i < 2; i++)
+            arguments[c][i] = need(strdup(made[i]));
+        const char *name = git_commands[c][0];
+        add_job(claims, "git", name, arguments[c], ELAPSED, EMPTY, FASTMM);
+        if (!all)
+            continue;
+        add_job(claims, "git", name, arguments[c], USER, EMPTY, FASTMM);
+        add_job(claims, "git", name, arguments[c], SYSTEM, EMPTY, FASTMM);
+        add_job(claims, "git", name, arguments[c], ELAPSED, NOTHING, FASTMM);
+        add_job(claims, "git", name, arguments[c], ELAPSED, EMPTY, EMPTY);
+    }
+}
+
+static void add_user(struct claims *claims)
+{
+    if (!run_quietly(claims->user, &preloads[NOTHING])) {
+        claims_skip(claims, "claim 2, the command %s: it failed even without the library",
+                    claims->user[0]);
+        return;
+    }
+    for (int metric = 0; metric < METRICS; metric++)
+        add_job(claims, "command", claims->user[0], claims->user, (enum metric)metric, EMPTY,
+                FASTMM);
+    add_job(claims, "command", claims->user[0], claims->user, ELAPSED, EMPTY, EMPTY);
+}
+
+static bool find_libraries(const struct claims *claims)
+{
+    static const char *const names[PRELOADS] = {NULL, "libfastmm-preload-empty.so",
+                                                "libfastmm-preload.so"};
+    static const char *const places[] = {"../tools/preload", "."};
+    for (int i = EMPTY; i < PRELOADS; i++)
+        for (size_t p = 0; p < sizeof(places) / sizeof(places[0]) && !*preloads[i].path; p++) {
+            char path[PATH_MAX];
+            int length =
+                snprintf(path, sizeof(path), "%s/%s/%s", claims->directory, places[p], names[i]);
+            if (length < PATH_MAX && access(path, R_OK) == 0 && !realpath(path, preloads[i].path))
+                preloads[i].path[0] = '\0';
+        }
+    return *preloads[EMPTY].path && *preloads[FASTMM].path;
+}
+
+void preload_claim_add(struct claims *claims)
+{
+    if (!find_libraries(claims)) {
+        claims_skip(claims, "claim 2, programs under the preloaded library: it was not built");
+        return;
+    }
+    jobs = need(calloc(COMMANDS + METRICS + 8, sizeof(*jobs)));
+    if (claims->user)
+        add_user(claims);
+    add_git(claims);
+}
+
+bool preload_claim_worked(void)
+{
+    bool worked = true;
+    for (unsigned i = 0; i < job_count; i++)
+        if (jobs[i].failed) {
+            fprintf(stderr, "fastmm-bench-claims: %s failed under a preloaded library\n",
+                    jobs[i].name);
+            worked = false;
+        }
+    return worked;
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+    (void)status;
+    (void)kind;
+    (void)walk;
+    return remove(path);
+}
+
+void preload_claim_free(void)
+{
+    if (*scratch && chdir("/") == 0)
+        nftw(scratch, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    free(jobs);
+}
