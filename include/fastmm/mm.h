@@ -304,6 +304,34 @@ FASTMM_API int fastmm_mm_guard_install(struct fastmm_mm *mm, uint64_t start, uin
 /* MADV_GUARD_REMOVE: guards become empty entries; all else stays. -ENOMEM, -EINVAL likewise. */
 FASTMM_API int fastmm_mm_guard_remove(struct fastmm_mm *mm, uint64_t start, uint64_t end);
 
+enum fastmm_advice {
+    FASTMM_ADVICE_DONTFORK, /* not inherited by fork */
+    FASTMM_ADVICE_DOFORK,
+    FASTMM_ADVICE_WIPEONFORK, /* inherited empty; anonymous memory only */
+    FASTMM_ADVICE_KEEPONFORK
+};
+
+/*
+ * madvise: what fork is to do with [start, end). -ENOMEM for a hole; -EINVAL for mappings that
+ * can't have it.
+ */
+FASTMM_API int fastmm_mm_advise(struct fastmm_mm *mm, uint64_t start, uint64_t end,
+                                enum fastmm_advice advice);
+
+/*
+ * MADV_FREE: nobody needs the contents of [start, end) any more. Swap entries go; pages stay, clean
+ * and old, writable if they were. -ENOMEM for a hole; -EINVAL unless all of it is anonymous.
+ */
+FASTMM_API int fastmm_mm_free(struct fastmm_mm *mm, uint64_t start, uint64_t end);
+
+/*
+ * MADV_REMOVE: the pages of shmem that shared mappings show in [start, end) cease to exist, here
+ * and in all other mappings of their objects; private copies stay. -ENOMEM for a hole, -EINVAL for
+ * anonymous and raw mappings, -EACCES for private ones, -ENOTSUP for files, whose pages a kernel
+ * reads again with their neighbours. Takes time in proportion to the mappings of the machine.
+ */
+FASTMM_API int fastmm_mm_remove(struct fastmm_mm *mm, uint64_t start, uint64_t end);
+
 /* What a touched byte does to the thread that touched it. */
 enum fastmm_fault {
     FASTMM_FAULT_OK,
@@ -329,6 +357,15 @@ FASTMM_API int fastmm_mm_fault(struct fastmm_mm *mm, uint64_t addr, enum fastmm_
  */
 FASTMM_API int fastmm_mm_access(struct fastmm_mm *mm, uint64_t addr, uint64_t size,
                                 enum fastmm_access access, uint64_t *where);
+
+/*
+ * MADV_POPULATE_READ, MADV_POPULATE_WRITE: faults the pages of [start, end) in, up to the first
+ * that can't be had: -ENOMEM where nothing is mapped, -EINVAL where access isn't allowed or frames
+ * are raw, -EHWPOISON at poison, -EFAULT for other signals and events, or an error of
+ * fastmm_mm_fault(). Pages before that stay.
+ */
+FASTMM_API int fastmm_mm_prefault(struct fastmm_mm *mm, uint64_t start, uint64_t end,
+                                  enum fastmm_access access);
 
 /*
  * A copy-on-write copy. On failure there is no child and nothing leaks; as in the kernel, private

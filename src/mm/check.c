@@ -232,8 +232,9 @@ static void check_frame(struct check *c, uint64_t pfn)
     hold(c, ((word & FRAME_PINNED) != 0) == (pins != 0), "pinned pages are marked", pfn, word);
     hold(c, !exclusive || (frame_is_anon(word) && frame_maps(word) <= 1),
          "an exclusive page is anonymous and mapped once", pfn, word);
-    hold(c, frame_is_anon(word) == !c->tally.cached[pfn],
-         "the cache holds all pages that aren't anonymous", pfn, word);
+    hold(c, frame_is_anon(word) ? !c->tally.cached[pfn] : c->tally.cached[pfn] || pins,
+         "the cache holds all pages that aren't anonymous, but for removed ones with pins", pfn,
+         word);
 }
 
 static void check_frames(struct check *c)

@@ -70,6 +70,9 @@ uint64_t fastmm_object_peek(const struct fastmm_object *object, uint64_t index);
 /* The page, brought in if need be. -ENOMEM. `index` is in range. */
 int fastmm_object_page(struct fastmm_object *object, uint64_t index, uint64_t *pfn);
 
+/* Forgets pages [first, end), none of which is mapped any more; beyond the end there are none. */
+void fastmm_object_drop(struct fastmm_object *object, uint64_t first, uint64_t end);
+
 /* Makes frame `pfn`, reserved before, the page at `index`, which isn't cached. -ENOMEM. */
 int fastmm_object_adopt(struct fastmm_object *object, uint64_t index, uint64_t pfn);
 

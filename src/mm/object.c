@@ -106,6 +106,17 @@ int fastmm_object_page(struct fastmm_object *object, uint64_t index, uint64_t *p
     return 0;
 }
 
+void fastmm_object_drop(struct fastmm_object *object, uint64_t first, uint64_t end)
+{
+    for (uint64_t i = first; i < end && i < object->pages; i++) {
+        uint64_t pfn = fastmm_object_peek(object, i);
+        if (pfn == FASTMM_PFN_NONE)
+            continue;
+        object->chunks[i / OBJECT_CHUNK][i % OBJECT_CHUNK] = 0;
+        frame_put(object->machine, pfn);
+    }
+}
+
 int fastmm_object_adopt(struct fastmm_object *object, uint64_t index, uint64_t pfn)
 {
     struct fastmm_machine *machine = object->machine;

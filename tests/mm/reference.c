@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "reference.h"
+#include "reference_parts.h"
 
 #include "holds.h"
 
@@ -29,12 +29,12 @@ uint64_t ref_address(const struct ref *r, int slot)
 
 /* --- Small questions ------------------------------------------------------------------------- */
 
-static bool is_private(const struct ref_slot *s)
+bool ref_is_private(const struct ref_slot *s)
 {
     return !(s->flags & FASTMM_VM_SHARED);
 }
 
-static bool is_file(const struct ref_slot *s)
+bool ref_is_file(const struct ref_slot *s)
 {
     return s->object >= 0 && s->object % 2 == 0; /* even objects are files, odd ones shmem */
 }
@@ -66,7 +66,7 @@ static int swap_users(const struct ref *r, uint64_t offset)
     return count;
 }
 
-static bool entry_wp(const struct ref_slot *s)
+bool ref_entry_wp(const struct ref_slot *s)
 {
     if (s->kind == REF_MARKER)
         return s->value & FASTMM_MARKER_UFFD_WP;
@@ -87,7 +87,7 @@ static int new_page(struct ref *r, bool anon, int object)
     ck_abort_msg("the reference has no pages left");
 }
 
-static void clear_entry(struct ref_slot *s)
+void ref_clear_entry(struct ref_slot *s)
 {
     s->kind = REF_NONE;
     s->rw = s->dirty = s->young = s->wp = s->exclusive_swap = false;
@@ -102,12 +102,12 @@ static void release_page(struct ref *r, int page)
         p->used = false;
 }
 
-static void drop_entry(struct ref *r, struct ref_slot *s)
+void ref_drop_entry(struct ref *r, struct ref_slot *s)
 {
     int page = s->kind == REF_PAGE ? s->page : -1;
     if (page >= 0 && !r->page[page].anon && s->dirty)
         r->page[page].dirty = true;
-    clear_entry(s);
+    ref_clear_entry(s);
     if (page >= 0)
         release_page(r, page);
 }
@@ -127,13 +127,13 @@ static void cut_at(struct ref *r, int mm, int cut)
         s[i].group = fresh;
 }
 
-static void isolate(struct ref *r, int mm, int first, int end)
+void ref_isolate(struct ref *r, int mm, int first, int end)
 {
     cut_at(r, mm, first);
     cut_at(r, mm, end);
 }
 
-static bool adjacent(const struct ref_slot *s, int upper)
+bool ref_adjacent(const struct ref_slot *s, int upper)
 {
     return upper % REF_REGION_PAGES && s[upper - 1].mapped && s[upper].mapped;
 }
@@ -167,19 +167,18 @@ static void join(struct ref *r, int mm, int lower, int upper)
         }
 }
 
-static void settle(struct ref *r, int mm)
+void ref_settle(struct ref *r, int mm)
 {
     struct ref_slot *s = r->mm[mm].slot;
     for (int i = 1; i < REF_SLOTS; i++)
-        if (adjacent(s, i) && may_join(&s[i - 1], &s[i]))
+        if (ref_adjacent(s, i) && may_join(&s[i - 1], &s[i]))
             join(r, mm, i - 1, i);
     for (int i = 0; i < REF_SLOTS; i++)
         s[i].changed = false;
 }
 
 /* Cuts only what has to change: slots whose flags under `mask` aren't `value`. */
-static void isolate_changing(struct ref *r, int mm, int first, int end, uint32_t mask,
-                             uint32_t value)
+void ref_isolate_changing(struct ref *r, int mm, int first, int end, uint32_t mask, uint32_t value)
 {
     struct ref_slot *s = r->mm[mm].slot;
     while (first < end && (!s[first].mapped || (s[first].flags & mask) == value))
@@ -187,7 +186,7 @@ static void isolate_changing(struct ref *r, int mm, int first, int end, uint32_t
     while (first < end && (!s[end - 1].mapped || (s[end - 1].flags & mask) == value))
         end--;
     if (first < end)
-        isolate(r, mm, first, end);
+        ref_isolate(r, mm, first, end);
     for (int i = first; i < end; i++)
         s[i].changed = s[i].mapped && (s[i].flags & mask) != value;
 }
@@ -200,7 +199,7 @@ static bool any(const struct ref *r, int mm, int first, int end)
     return false;
 }
 
-static bool whole(const struct ref *r, int mm, int first, int end)
+bool ref_whole(const struct ref *r, int mm, int first, int end)
 {
     for (int i = first; i < end; i++)
         if (!r->mm[mm].slot[i].mapped)
@@ -219,23 +218,22 @@ static void flag_group(struct ref *r, int mm, int slot, uint32_t flag)
 
 static int neighbour_anon(const struct ref_slot *s, int slot)
 {
-    const uint32_t may_differ =
-        FASTMM_VM_PROT | FASTMM_VM_UFFD_FORK | FASTMM_VM_UFFD_UNPOPULATED | FASTMM_VM_UFFD_ASYNC;
+    const uint32_t apart = FASTMM_VM_PROT | (FASTMM_VM_UFFD & ~FASTMM_VM_UFFD_WP);
     int low = slot, high = slot;
-    while (adjacent(s, low) && s[low - 1].group == s[slot].group)
+    while (ref_adjacent(s, low) && s[low - 1].group == s[slot].group)
         low--;
-    while (high + 1 < REF_SLOTS && adjacent(s, high + 1) && s[high + 1].group == s[slot].group)
+    while (high + 1 < REF_SLOTS && ref_adjacent(s, high + 1) && s[high + 1].group == s[slot].group)
         high++;
-    if (high + 1 < REF_SLOTS && adjacent(s, high + 1) && s[high + 1].anon &&
-        alike(&s[high], &s[high + 1], may_differ) && !(s[high + 1].flags & FASTMM_VM_FORKED))
+    if (high + 1 < REF_SLOTS && ref_adjacent(s, high + 1) && s[high + 1].anon &&
+        alike(&s[high], &s[high + 1], apart) && !(s[high + 1].flags & FASTMM_VM_FORKED))
         return s[high + 1].anon;
-    if (adjacent(s, low) && alike(&s[low - 1], &s[low], may_differ) &&
+    if (ref_adjacent(s, low) && alike(&s[low - 1], &s[low], apart) &&
         !(s[low - 1].flags & FASTMM_VM_FORKED))
         return s[low - 1].anon;
     return 0;
 }
 
-static void flag_anon(struct ref *r, int mm, int slot)
+void ref_flag_anon(struct ref *r, int mm, int slot)
 {
     struct ref_slot *s = r->mm[mm].slot;
     if (s[slot].anon)
@@ -248,10 +246,10 @@ static void flag_anon(struct ref *r, int mm, int slot)
     flag_group(r, mm, slot, FASTMM_VM_ANON_VMA);
 }
 
-static void flag_guard(struct ref *r, int mm, int slot)
+void ref_flag_guard(struct ref *r, int mm, int slot)
 {
     if (r->mm[mm].slot[slot].object < 0)
-        flag_anon(r, mm, slot);
+        ref_flag_anon(r, mm, slot);
     flag_group(r, mm, slot, FASTMM_VM_GUARD);
 }
 
@@ -263,7 +261,7 @@ int ref_map(struct ref *r, int mm, int first, int end, uint32_t flags, int objec
     int group = ++r->groups;
     for (int i = first; i < end; i++) {
         struct ref_slot *s = &r->mm[mm].slot[i];
-        clear_entry(s);
+        ref_clear_entry(s);
         s->mapped = true;
         s->flags = flags;
         s->object = object;
@@ -272,16 +270,16 @@ int ref_map(struct ref *r, int mm, int first, int end, uint32_t flags, int objec
         s->anon = 0;
         s->changed = true;
     }
-    settle(r, mm);
+    ref_settle(r, mm);
     return 0;
 }
 
 int ref_unmap(struct ref *r, int mm, int first, int end)
 {
-    isolate(r, mm, first, end);
+    ref_isolate(r, mm, first, end);
     for (int i = first; i < end; i++)
         if (r->mm[mm].slot[i].mapped) {
-            drop_entry(r, &r->mm[mm].slot[i]);
+            ref_drop_entry(r, &r->mm[mm].slot[i]);
             r->mm[mm].slot[i].mapped = false;
         }
     return 0;
@@ -289,16 +287,16 @@ int ref_unmap(struct ref *r, int mm, int first, int end)
 
 int ref_zap(struct ref *r, int mm, int first, int end)
 {
-    if (!whole(r, mm, first, end))
+    if (!ref_whole(r, mm, first, end))
         return -ENOMEM;
     for (int i = first; i < end; i++) {
         struct ref_slot *s = &r->mm[mm].slot[i];
         uint64_t markers = 0;
         if (s->kind == REF_MARKER)
             markers = s->value & FASTMM_MARKER_GUARD;
-        if (entry_wp(s) && s->object >= 0 && (s->flags & FASTMM_VM_UFFD_WP))
+        if (ref_entry_wp(s) && s->object >= 0 && (s->flags & FASTMM_VM_UFFD_WP))
             markers |= FASTMM_MARKER_UFFD_WP;
-        drop_entry(r, s);
+        ref_drop_entry(r, s);
         if (markers) {
             s->kind = REF_MARKER;
             s->value = markers;
@@ -311,7 +309,7 @@ int ref_zap(struct ref *r, int mm, int first, int end)
 
 static bool shared_rw_by_default(const struct ref_slot *s)
 {
-    return !is_private(s) && (s->flags & FASTMM_VM_WRITE) && !is_file(s) &&
+    return !ref_is_private(s) && (s->flags & FASTMM_VM_WRITE) && !ref_is_file(s) &&
            !(s->flags & FASTMM_VM_UFFD_WP);
 }
 
@@ -329,7 +327,7 @@ static void set_page(struct ref_slot *s, int page, bool write, bool wp)
 static void set_private(struct ref *r, int mm, int slot, bool wp)
 {
     set_page(&r->mm[mm].slot[slot], new_page(r, true, -1), true, wp);
-    flag_anon(r, mm, slot);
+    ref_flag_anon(r, mm, slot);
 }
 
 static int cached(struct ref *r, const struct ref_slot *s)
@@ -371,7 +369,7 @@ static void around(struct ref *r, int mm, int slot)
             if (turn == 1 && s->kind == REF_NONE && page >= 0)
                 set_cached(r, s, page, false, false);
         }
-        if (!r->table && (inside < (is_file(&slots[slot]) ? 2 : 1) || !cached_pages))
+        if (!r->table && (inside < (ref_is_file(&slots[slot]) ? 2 : 1) || !cached_pages))
             return;
     }
 }
@@ -379,7 +377,7 @@ static void around(struct ref *r, int mm, int slot)
 static int fault_missing(struct ref *r, int mm, int slot, bool write)
 {
     struct ref_slot *s = &r->mm[mm].slot[slot];
-    bool wp = entry_wp(s);
+    bool wp = ref_entry_wp(s);
     if (s->object < 0) {
         if (write) {
             set_private(r, mm, slot, wp);
@@ -393,12 +391,12 @@ static int fault_missing(struct ref *r, int mm, int slot, bool write)
     }
     if (!write && !(s->flags & FASTMM_VM_UFFD_WP))
         around(r, mm, slot);
-    if (write && is_private(s))
-        flag_anon(r, mm, slot);
+    if (write && ref_is_private(s))
+        ref_flag_anon(r, mm, slot);
     if (s->pgoff >= REF_OBJECT_PAGES)
         return FASTMM_FAULT_SIGBUS;
     int page = cached(r, s);
-    if (write && is_private(s)) {
+    if (write && ref_is_private(s)) {
         set_private(r, mm, slot, wp);
         return 1000;
     }
@@ -419,12 +417,12 @@ static int fault_write_protected(struct ref *r, int mm, int slot)
     bool page = s->kind == REF_PAGE;
     struct ref_page *p = page ? &r->page[s->page] : NULL;
     bool alone = page && p->anon && (p->exclusive || ref_mapcount(r, s->page) + p->pins == 1);
-    if (is_private(s) && !alone) {
-        drop_entry(r, s);
+    if (ref_is_private(s) && !alone) {
+        ref_drop_entry(r, s);
         set_private(r, mm, slot, false);
         return 1000;
     }
-    if (is_private(s))
+    if (ref_is_private(s))
         p->exclusive = true;
     else
         p->dirty = true;
@@ -436,11 +434,11 @@ static int fault_swap(struct ref *r, int mm, int slot, bool write)
 {
     struct ref_slot *s = &r->mm[mm].slot[slot];
     bool wp = s->wp, writable = s->flags & FASTMM_VM_WRITE;
-    clear_entry(s);
+    ref_clear_entry(s);
     set_page(s, new_page(r, true, -1), false, wp);
     s->rw = writable && !wp;
     s->dirty = write && s->rw;
-    flag_anon(r, mm, slot);
+    ref_flag_anon(r, mm, slot);
     return 1000;
 }
 
@@ -456,7 +454,7 @@ static int fault_once(struct ref *r, int mm, int slot, bool write)
         if (s->value & FASTMM_MARKER_GUARD)
             return FASTMM_FAULT_SIGSEGV;
         if (!(s->flags & FASTMM_VM_UFFD_WP)) {
-            clear_entry(s);
+            ref_clear_entry(s);
             return 1000;
         }
         return fault_missing(r, mm, slot, write);
@@ -493,14 +491,14 @@ static void fork_page(struct ref *r, int parent, struct ref_slot *from, struct r
         set_page(to, new_page(r, true, -1), true, keep_wp);
         return;
     }
-    if (is_private(from))
+    if (ref_is_private(from))
         from->rw = false;
     if (p)
         p->exclusive = false;
     to->kind = from->kind;
     to->page = from->page;
     to->rw = from->rw;
-    to->dirty = from->dirty && is_private(from);
+    to->dirty = from->dirty && ref_is_private(from);
     to->young = false;
     to->wp = keep_wp;
 }
@@ -534,7 +532,7 @@ void ref_fork(struct ref *r, int parent, int child)
     c->used = true;
     for (int i = 0; i < REF_SLOTS; i++) {
         struct ref_slot *from = &r->mm[parent].slot[i], *to = &c->slot[i];
-        clear_entry(to);
+        ref_clear_entry(to);
         if (!from->mapped || (from->flags & FASTMM_VM_DONTCOPY))
             continue;
         to->mapped = true;
@@ -573,16 +571,16 @@ static bool upgrade(const struct ref *r, const struct ref_slot *s)
     bool wp = s->wp && (s->flags & FASTMM_VM_UFFD_WP);
     if (!(s->flags & FASTMM_VM_WRITE) || wp || s->kind != REF_PAGE)
         return false;
-    if (is_private(s))
+    if (ref_is_private(s))
         return r->page[s->page].anon && r->page[s->page].exclusive;
-    return is_file(s) && s->dirty;
+    return ref_is_file(s) && s->dirty;
 }
 
 int ref_protect(struct ref *r, int mm, int first, int end, uint32_t prot)
 {
-    if (!whole(r, mm, first, end))
+    if (!ref_whole(r, mm, first, end))
         return -ENOMEM;
-    isolate_changing(r, mm, first, end, FASTMM_VM_PROT, prot);
+    ref_isolate_changing(r, mm, first, end, FASTMM_VM_PROT, prot);
     for (int i = first; i < end; i++) {
         struct ref_slot *s = &r->mm[mm].slot[i];
         if ((s->flags & FASTMM_VM_PROT) == prot)
@@ -591,7 +589,7 @@ int ref_protect(struct ref *r, int mm, int first, int end, uint32_t prot)
         if (s->kind == REF_PAGE)
             s->rw = shared_rw_by_default(s) || upgrade(r, s);
     }
-    settle(r, mm);
+    ref_settle(r, mm);
     return 0;
 }
 
@@ -603,19 +601,19 @@ int ref_register(struct ref *r, int mm, int first, int end, uint32_t features)
         const struct ref_slot *s = &r->mm[mm].slot[i];
         if (!s->mapped)
             continue;
-        if (is_file(s) && !(features & FASTMM_VM_UFFD_ASYNC))
+        if (ref_is_file(s) && !(features & FASTMM_VM_UFFD_ASYNC))
             return -EINVAL;
         if ((s->flags & FASTMM_VM_UFFD_WP) &&
             (s->flags & FASTMM_VM_UFFD) != (FASTMM_VM_UFFD_WP | features))
             return -EBUSY;
     }
-    isolate_changing(r, mm, first, end, FASTMM_VM_UFFD, FASTMM_VM_UFFD_WP | features);
+    ref_isolate_changing(r, mm, first, end, FASTMM_VM_UFFD, FASTMM_VM_UFFD_WP | features);
     for (int i = first; i < end; i++) {
         struct ref_slot *s = &r->mm[mm].slot[i];
         if (s->mapped)
             s->flags = (s->flags & ~FASTMM_VM_UFFD) | FASTMM_VM_UFFD_WP | features;
     }
-    settle(r, mm);
+    ref_settle(r, mm);
     return 0;
 }
 
@@ -632,7 +630,7 @@ static void wp_entry(struct ref *r, struct ref_slot *s, bool protect)
         break;
     case REF_MARKER:
         if (!protect && s->value == FASTMM_MARKER_UFFD_WP)
-            clear_entry(s);
+            ref_clear_entry(s);
         break;
     default:
         s->wp = protect;
@@ -659,10 +657,10 @@ int ref_unregister(struct ref *r, int mm, int first, int end)
     if (!any(r, mm, first, end))
         return -EINVAL;
     for (int i = first; i < end; i++)
-        if (r->mm[mm].slot[i].mapped && is_file(&r->mm[mm].slot[i]) &&
+        if (r->mm[mm].slot[i].mapped && ref_is_file(&r->mm[mm].slot[i]) &&
             !(r->mm[mm].slot[i].flags & FASTMM_VM_UFFD_WP))
             return -EINVAL;
-    isolate_changing(r, mm, first, end, FASTMM_VM_UFFD, 0);
+    ref_isolate_changing(r, mm, first, end, FASTMM_VM_UFFD, 0);
     for (int i = first; i < end; i++) {
         struct ref_slot *s = &r->mm[mm].slot[i];
         if (!s->mapped || !(s->flags & FASTMM_VM_UFFD_WP))
@@ -670,7 +668,7 @@ int ref_unregister(struct ref *r, int mm, int first, int end)
         wp_entry(r, s, false);
         s->flags &= ~FASTMM_VM_UFFD;
     }
-    settle(r, mm);
+    ref_settle(r, mm);
     return 0;
 }
 
@@ -679,7 +677,7 @@ int ref_unregister(struct ref *r, int mm, int first, int end)
 int ref_swap(struct ref *r, int mm, int slot, uint64_t offset, bool wp, bool exclusive)
 {
     struct ref_slot *s = &r->mm[mm].slot[slot];
-    if (!s->mapped || !is_private(s) || (wp && !(s->flags & FASTMM_VM_UFFD_WP)) ||
+    if (!s->mapped || !ref_is_private(s) || (wp && !(s->flags & FASTMM_VM_UFFD_WP)) ||
         swap_users(r, offset) >= (exclusive ? 1 : 1000))
         return -EINVAL;
     if (s->kind != REF_NONE)
@@ -688,7 +686,7 @@ int ref_swap(struct ref *r, int mm, int slot, uint64_t offset, bool wp, bool exc
     s->value = offset;
     s->wp = wp;
     s->exclusive_swap = exclusive;
-    flag_anon(r, mm, slot);
+    ref_flag_anon(r, mm, slot);
     return 0;
 }
 
@@ -707,151 +705,6 @@ int ref_marker(struct ref *r, int mm, int slot, uint64_t markers)
     s->kind = REF_MARKER;
     s->value = markers;
     if (markers & FASTMM_MARKER_GUARD)
-        flag_guard(r, mm, slot);
-    return 0;
-}
-
-/* --- Guards and poison ----------------------------------------------------------------------- */
-
-int ref_guard(struct ref *r, int mm, int first, int end, bool install)
-{
-    bool stuck = false;
-    if (!whole(r, mm, first, end))
-        return -ENOMEM;
-    for (int i = first; install && i < end; i++) {
-        flag_guard(r, mm, i);
-        stuck |= r->mm[mm].slot[i].object >= 0 && entry_wp(&r->mm[mm].slot[i]) &&
-                 (r->mm[mm].slot[i].flags & FASTMM_VM_UFFD_WP);
-    }
-    if (stuck)
-        return -EAGAIN;
-    for (int i = first; i < end; i++) {
-        struct ref_slot *s = &r->mm[mm].slot[i];
-        if (install || (s->kind == REF_MARKER && s->value == FASTMM_MARKER_GUARD))
-            drop_entry(r, s);
-        if (install) {
-            s->kind = REF_MARKER;
-            s->value = FASTMM_MARKER_GUARD;
-        }
-    }
-    return 0;
-}
-
-int ref_poison(struct ref *r, int mm, int first, int end)
-{
-    struct ref_slot *s = r->mm[mm].slot;
-    if (s[first].mapped && is_private(&s[first]))
-        flag_anon(r, mm, first);
-    for (int i = first; i < end; i++)
-        if (!s[i].mapped || s[i].group != s[first].group || !(s[i].flags & FASTMM_VM_UFFD_WP))
-            return -ENOENT;
-    if (is_file(&s[first]))
-        return -EINVAL;
-    for (int i = first; i < end; i++) {
-        if (s[i].object >= 0 && s[i].pgoff >= REF_OBJECT_PAGES)
-            return -EFAULT;
-        if (s[i].kind != REF_NONE)
-            return -EEXIST;
-    }
-    for (int i = first; i < end; i++) {
-        s[i].kind = REF_MARKER;
-        s[i].value = FASTMM_MARKER_POISON;
-    }
-    return 0;
-}
-
-/* --- Moving ---------------------------------------------------------------------------------- */
-
-/* The slots from `from` on become what the mapping of slot `like` would be there. */
-static void extend(struct ref *r, int mm, int like, int from, int end)
-{
-    struct ref_slot *s = r->mm[mm].slot;
-    for (int i = from; i < end; i++) {
-        s[i] = s[like];
-        clear_entry(&s[i]);
-        s[i].pgoff = s[like].pgoff + (uint64_t)(i - like);
-        s[i].changed = true;
-    }
-}
-
-static bool in_one(const struct ref *r, int mm, int first, int end)
-{
-    const struct ref_slot *s = r->mm[mm].slot;
-    for (int i = first; i < end; i++)
-        if (!s[i].mapped || s[i].group != s[first].group)
-            return false;
-    return true;
-}
-
-int ref_resize(struct ref *r, int mm, int first, int end, int new_end)
-{
-    const struct ref_slot *s = r->mm[mm].slot;
-    if (new_end > end) {
-        if (!in_one(r, mm, first, end))
-            return -EFAULT;
-        for (int i = end; i < new_end; i++)
-            if (s[i].mapped)
-                return -ENOMEM;
-        extend(r, mm, end - 1, end, new_end);
-        settle(r, mm);
-        return 0;
-    }
-    if (!s[first].mapped)
-        return -EFAULT;
-    return new_end < end ? ref_unmap(r, mm, new_end, end) : 0;
-}
-
-/* Slots of the mapping of `first`, if it would join what moves to `to`. */
-static void find_rest(const struct ref *r, int mm, int first, int to, int size,
-                      bool rest[REF_SLOTS])
-{
-    const struct ref_slot *s = r->mm[mm].slot;
-    int low = first, high = first + 1;
-    while (adjacent(s, low) && s[low - 1].group == s[first].group)
-        low--;
-    while (high < REF_SLOTS && adjacent(s, high) && s[high].group == s[first].group)
-        high++;
-    bool joins =
-        s[first].object < 0 && !s[first].anon &&
-        ((to == high && high % REF_REGION_PAGES) || (to + size == low && low % REF_REGION_PAGES));
-    for (int i = 0; i < REF_SLOTS; i++)
-        rest[i] = joins && i >= low && i < high;
-}
-
-/* The ranges don't overlap. */
-int ref_move(struct ref *r, int mm, int first, int end, int to, int size)
-{
-    struct ref_slot *s = r->mm[mm].slot;
-    if (!in_one(r, mm, first, first + size < end ? first + size : end))
-        return -EFAULT;
-    ref_unmap(r, mm, to, to + size);
-    if (size < end - first) {
-        ref_unmap(r, mm, first + size, end);
-        end = first + size;
-    }
-    bool ends = (s[first].flags & FASTMM_VM_UFFD_WP) && !(s[first].flags & FASTMM_VM_UFFD_REMAP);
-    bool to_rest[REF_SLOTS];
-    find_rest(r, mm, first, to, size, to_rest);
-    isolate(r, mm, first, end);
-    int group = ++r->groups;
-    for (int i = 0; i < end - first; i++) {
-        struct ref_slot *at = &s[to + i];
-        *at = s[first + i];
-        at->group = group;
-        at->changed = true;
-        if (at->object < 0 && !at->anon)
-            at->pgoff = ref_address(r, to + i) >> 12;
-        if (ends)
-            at->wp = false;
-        if (ends && at->kind == REF_MARKER && at->value == FASTMM_MARKER_UFFD_WP)
-            clear_entry(at);
-        clear_entry(&s[first + i]);
-        s[first + i].mapped = false;
-    }
-    extend(r, mm, to + end - first - 1, to + end - first, to + size);
-    settle(r, mm);
-    for (int i = 0; ends && i < REF_SLOTS; i++)
-        if (s[i].mapped && (s[i].group == s[to].group || to_rest[i]))
-            s[i].flags &= ~FASTMM_VM_UFFD;
+        ref_flag_guard(r, mm, slot);
     return 0;
 }

@@ -39,7 +39,7 @@ struct ref_slot {
 };
 
 struct ref_page {
-    bool used, anon, exclusive, dirty;
+    bool used, anon, exclusive, dirty, removed;
     int object;
     int pins;
     uint64_t pfn; /* the frame that the library uses for it, 0 while not known */
@@ -79,6 +79,10 @@ int ref_guard(struct ref *r, int mm, int first, int end, bool install);
 int ref_poison(struct ref *r, int mm, int first, int end);
 int ref_resize(struct ref *r, int mm, int first, int end, int new_end);
 int ref_move(struct ref *r, int mm, int first, int end, int to, int size);
+int ref_advise(struct ref *r, int mm, int first, int end, enum fastmm_advice advice);
+int ref_free(struct ref *r, int mm, int first, int end);
+int ref_prefault(struct ref *r, int mm, int slot, bool write);
+int ref_remove(struct ref *r, int mm, int first, int end);
 
 /* Ends the test if the library's machine differs from the reference in anything. */
 void ref_compare(struct ref *r, struct fastmm_machine *machine, struct fastmm_mm *const *mms);

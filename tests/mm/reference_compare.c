@@ -71,7 +71,7 @@ static void compare_page(const struct ref *r, const struct fastmm_machine *machi
         return;
     EQUAL(fastmm_machine_frame(machine, p->pfn, &info), 0);
     EQUAL(info.mapcount, ref_mapcount(r, page));
-    EQUAL(info.refs, ref_mapcount(r, page) + p->pins + !p->anon);
+    EQUAL(info.refs, ref_mapcount(r, page) + p->pins + (!p->anon && !p->removed));
     EQUAL(info.pins, p->pins);
     EQUAL(info.exclusive, p->exclusive);
     EQUAL(info.kind == FASTMM_FRAME_ANON, p->anon);

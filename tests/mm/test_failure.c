@@ -127,6 +127,24 @@ static void fault_fails(uint64_t addr, enum fastmm_access access, int result)
     end_scene(&s);
 }
 
+/* One page after the other, as the kernel does; those before the one that failed stay. */
+START_TEST(prefault_fails)
+{
+    struct scene s = set_scene();
+    int rc = -ENOMEM;
+    uint64_t allowed = 0;
+    for (; rc == -ENOMEM; allowed++) {
+        fastmm_machine_fail_after(s.machine, allowed % 3);
+        rc = fastmm_mm_prefault(s.mm, BASE + PAGES(1000), BASE + PAGES(1500), FASTMM_WRITE);
+        fastmm_machine_fail_after(s.machine, UINT64_MAX);
+        check_machine(s.machine);
+    }
+    EQUAL(rc, 0);
+    HOLDS(allowed > 10);
+    end_scene(&s);
+}
+END_TEST
+
 START_TEST(faults_fail)
 {
     fault_fails(BASE + PAGES(3), FASTMM_READ, 0);           /* zero page */
@@ -189,11 +207,16 @@ static int do_move(struct scene *s)
                           PAGES(1480));
 }
 
+static int do_advise(struct scene *s)
+{
+    return fastmm_mm_advise(s->mm, BASE + PAGES(10), BASE + PAGES(1490), FASTMM_ADVICE_DONTFORK);
+}
+
 START_TEST(others_fail)
 {
-    static int (*const operations[])(struct scene *) = {do_map,          do_unmap,    do_protect,
-                                                        do_uffd_protect, do_register, do_populate,
-                                                        do_guard,        do_poison,   do_move};
+    static int (*const operations[])(struct scene *) = {
+        do_map,      do_unmap, do_protect, do_uffd_protect, do_register,
+        do_populate, do_guard, do_poison,  do_move,         do_advise};
     struct scene s = set_scene();
     fastmm_pte_t before_ptes[1500], ptes[1500];
     EQUAL(fastmm_mm_read(s.mm, BASE, 1500, before_ptes), 0);
@@ -309,6 +332,7 @@ int main(void)
     tcase_set_timeout(tcase, 120);
     tcase_add_test(tcase, fork_fails);
     tcase_add_test(tcase, faults_fail);
+    tcase_add_test(tcase, prefault_fails);
     tcase_add_test(tcase, others_fail);
     tcase_add_test(tcase, creation_fails);
     tcase_add_test(tcase, frames_run_out);

@@ -64,7 +64,7 @@ static void unpin_all(struct world *w, int page)
         EQUAL(fastmm_machine_unpin(w->machine, p->pfn), 0);
         p->pins--;
     }
-    if (p->anon && p->used && !ref_mapcount(w->ref, page))
+    if ((p->anon || p->removed) && p->used && !ref_mapcount(w->ref, page))
         p->used = false;
 }
 
@@ -354,6 +354,38 @@ static void op_guard(struct world *w)
     EQUAL(rc, ref_guard(w->ref, p.mm, p.first, p.end, install));
 }
 
+static void op_advise(struct world *w)
+{
+    struct where p = pick_mapped(w);
+    enum fastmm_advice advice = (enum fastmm_advice)below(w, 4);
+    EQUAL(fastmm_mm_advise(w->mm[p.mm], p.from, p.to, advice),
+          ref_advise(w->ref, p.mm, p.first, p.end, advice));
+}
+
+static void op_free(struct world *w)
+{
+    struct where p = pick_mapped(w);
+    EQUAL(fastmm_mm_free(w->mm[p.mm], p.from, p.to), ref_free(w->ref, p.mm, p.first, p.end));
+}
+
+static void op_prefault(struct world *w)
+{
+    struct where p = pick_mapped(w);
+    bool write = chance(w, 50);
+    for (int i = p.first; i < p.end; i++) {
+        uint64_t at = ref_address(w->ref, i);
+        w->ref->table = has_table(w->mm[p.mm], at);
+        EQUAL(fastmm_mm_prefault(w->mm[p.mm], at, at + 4096, write ? FASTMM_WRITE : FASTMM_READ),
+              ref_prefault(w->ref, p.mm, i, write));
+    }
+}
+
+static void op_remove(struct world *w)
+{
+    struct where p = pick_mapped(w);
+    EQUAL(fastmm_mm_remove(w->mm[p.mm], p.from, p.to), ref_remove(w->ref, p.mm, p.first, p.end));
+}
+
 static void op_poison(struct world *w)
 {
     struct where p = pick_mapped(w);
@@ -365,10 +397,11 @@ static const struct {
     void (*run)(struct world *w);
     unsigned weight;
 } operations[] = {
-    {op_map, 14},   {op_unmap, 4},   {op_protect, 8},  {op_zap, 5},        {op_fault, 30},
-    {op_fork, 6},   {op_destroy, 4}, {op_register, 5}, {op_unregister, 2}, {op_wp, 10},
-    {op_pin, 3},    {op_unpin, 3},   {op_swap, 4},     {op_marker, 2},     {op_guard, 4},
-    {op_poison, 3}, {op_resize, 3},  {op_move, 8},
+    {op_map, 14},     {op_unmap, 4},   {op_protect, 8},  {op_zap, 5},        {op_fault, 30},
+    {op_fork, 6},     {op_destroy, 4}, {op_register, 5}, {op_unregister, 2}, {op_wp, 10},
+    {op_pin, 3},      {op_unpin, 3},   {op_swap, 4},     {op_marker, 2},     {op_guard, 4},
+    {op_poison, 3},   {op_resize, 3},  {op_move, 8},     {op_advise, 3},     {op_free, 4},
+    {op_prefault, 5}, {op_remove, 4},
 };
 
 static void one_operation(struct world *w)

@@ -168,6 +168,14 @@ static void make_on_mapped(struct generator *g, struct trace_op *op)
     within(g, g->mapped[op->process], op);
 }
 
+/* Files read again what they lost, and more: removing from them isn't in the model. */
+static void make_remove(struct generator *g, struct trace_op *op)
+{
+    if (g->setup->kind != GENERATE_SHMEM)
+        op->verb = TRACE_DONTNEED;
+    make_on_mapped(g, op);
+}
+
 static void make_register(struct generator *g, struct trace_op *op)
 {
     within(g, g->mapped[op->process], op);
@@ -228,6 +236,14 @@ static const struct {
     {TRACE_GUARD, 3, make_on_mapped},
     {TRACE_UNGUARD, 3, make_on_mapped},
     {TRACE_POISON, 2, make_on_registered},
+    {TRACE_FREE, 4, make_on_mapped},
+    {TRACE_REMOVE, 3, make_remove},
+    {TRACE_POPULATE_READ, 3, make_on_mapped},
+    {TRACE_POPULATE_WRITE, 3, make_on_mapped},
+    {TRACE_DONTFORK, 1, make_on_mapped},
+    {TRACE_DOFORK, 1, make_on_mapped},
+    {TRACE_WIPEONFORK, 1, make_on_mapped},
+    {TRACE_KEEPONFORK, 1, make_on_mapped},
     {TRACE_FORK, 3, make_fork},
     {TRACE_EXIT, 1, make_exit},
 };

@@ -20,6 +20,10 @@
 #    define MADV_GUARD_INSTALL 102
 #    define MADV_GUARD_REMOVE  103
 #endif
+#ifndef MADV_POPULATE_READ
+#    define MADV_POPULATE_READ  22
+#    define MADV_POPULATE_WRITE 23
+#endif
 #ifndef MAP_FIXED_NOREPLACE
 #    define MAP_FIXED_NOREPLACE 0x100000
 #endif
@@ -60,6 +64,32 @@ static int advise(struct kernel_process *p, const struct trace_op *op, int advic
         .arg = {SYS_madvise, (int64_t)kernel_address(op->first), (int64_t)bytes_of(op), advice},
     };
     return call(p, &request, outcome, error);
+}
+
+static const int advices[TRACE_VERBS] = {
+    [TRACE_DONTNEED] = MADV_DONTNEED,
+    [TRACE_FREE] = MADV_FREE,
+    [TRACE_REMOVE] = MADV_REMOVE,
+    [TRACE_POPULATE_READ] = MADV_POPULATE_READ,
+    [TRACE_POPULATE_WRITE] = MADV_POPULATE_WRITE,
+    [TRACE_DONTFORK] = MADV_DONTFORK,
+    [TRACE_DOFORK] = MADV_DOFORK,
+    [TRACE_WIPEONFORK] = MADV_WIPEONFORK,
+    [TRACE_KEEPONFORK] = MADV_KEEPONFORK,
+    [TRACE_GUARD] = MADV_GUARD_INSTALL,
+    [TRACE_UNGUARD] = MADV_GUARD_REMOVE,
+};
+
+static int give_advice(struct kernel_process *p, const struct trace_op *op, int *outcome,
+                       struct tool_error *error)
+{
+    if (advise(p, op, advices[op->verb], outcome, error))
+        return -1;
+    if (op->verb == TRACE_DONTFORK ||
+        op->verb == TRACE_DOFORK) /* holes don't keep it from being done */
+        for (unsigned i = op->first; i < op->first + op->count; i++)
+            p->dontfork[i] = p->mapped[i] && op->verb == TRACE_DONTFORK;
+    return 0;
 }
 
 static int protect(struct kernel_process *p, const struct trace_op *op, int *outcome,
@@ -193,6 +223,8 @@ static int apply(struct world *world, const struct trace_op *op, int *outcome,
     struct kernel *k = kernel_of(world);
     struct kernel_process *p = &k->process[op->process];
     *outcome = 0;
+    if (advices[op->verb])
+        return give_advice(p, op, outcome, error);
     switch (op->verb) {
     case TRACE_MAP:
         return map(k, p, op, outcome, error);
@@ -205,14 +237,6 @@ static int apply(struct world *world, const struct trace_op *op, int *outcome,
     case TRACE_READ:
     case TRACE_WRITE:
         return touch(p, op, outcome, error);
-    case TRACE_DONTNEED:
-        return advise(p, op, MADV_DONTNEED, outcome, error);
-    case TRACE_FREE:
-        return advise(p, op, MADV_FREE, outcome, error);
-    case TRACE_GUARD:
-        return advise(p, op, MADV_GUARD_INSTALL, outcome, error);
-    case TRACE_UNGUARD:
-        return advise(p, op, MADV_GUARD_REMOVE, outcome, error);
     case TRACE_POISON:
         return kernel_poison(k, op, outcome, error);
     case TRACE_REGISTER:

@@ -44,36 +44,25 @@ static uint64_t address(unsigned page)
 
 /* --- Operations ------------------------------------------------------------------------------ */
 
-typedef int range_call(struct fastmm_mm *mm, uint64_t start, uint64_t end, uint32_t flags);
+typedef int range_call(struct fastmm_mm *mm, uint64_t start, uint64_t end);
 
-static int call_protect(struct fastmm_mm *mm, uint64_t start, uint64_t end, uint32_t flags)
-{
-    return fastmm_mm_protect(mm, start, end, flags);
-}
+/* Calls with an argument more, for that argument. */
+#define RANGE_CALL(name, call, argument)                                \
+    static int name(struct fastmm_mm *mm, uint64_t start, uint64_t end) \
+    {                                                                   \
+        return call(mm, start, end, argument);                          \
+    }
+RANGE_CALL(dontfork, fastmm_mm_advise, FASTMM_ADVICE_DONTFORK)
+RANGE_CALL(dofork, fastmm_mm_advise, FASTMM_ADVICE_DOFORK)
+RANGE_CALL(wipeonfork, fastmm_mm_advise, FASTMM_ADVICE_WIPEONFORK)
+RANGE_CALL(keeponfork, fastmm_mm_advise, FASTMM_ADVICE_KEEPONFORK)
+RANGE_CALL(populate_read, fastmm_mm_prefault, FASTMM_READ)
+RANGE_CALL(populate_write, fastmm_mm_prefault, FASTMM_WRITE)
 
-static int call_zap(struct fastmm_mm *mm, uint64_t start, uint64_t end, uint32_t flags)
+/* The kernel gets as far as what is in the way, and drops what it can behind that. */
+static int guard(struct fastmm_mm *mm, uint64_t start, uint64_t end)
 {
-    (void)flags;
-    return fastmm_mm_zap(mm, start, end);
-}
-
-static int call_wp(struct fastmm_mm *mm, uint64_t start, uint64_t end, uint32_t flags)
-{
-    (void)flags;
-    return fastmm_mm_uffd_protect(mm, start, end);
-}
-
-static int call_unwp(struct fastmm_mm *mm, uint64_t start, uint64_t end, uint32_t flags)
-{
-    (void)flags;
-    return fastmm_mm_uffd_resolve(mm, start, end);
-}
-
-static int call_guard(struct fastmm_mm *mm, uint64_t start, uint64_t end, uint32_t flags)
-{
-    (void)flags;
     int rc = fastmm_mm_guard_install(mm, start, end);
-    /* The kernel gets as far as what is in the way, and drops what it can behind that. */
     while (rc == -EAGAIN && start < end &&
            fastmm_mm_guard_install(mm, start, start + FASTMM_PAGE_SIZE) == 0)
         start += FASTMM_PAGE_SIZE;
@@ -82,11 +71,26 @@ static int call_guard(struct fastmm_mm *mm, uint64_t start, uint64_t end, uint32
     return rc;
 }
 
-static int call_unguard(struct fastmm_mm *mm, uint64_t start, uint64_t end, uint32_t flags)
-{
-    (void)flags;
-    return fastmm_mm_guard_remove(mm, start, end);
-}
+/* Operations that are one call for a whole range. */
+static range_call *const whole_calls[TRACE_VERBS] = {
+    [TRACE_UNMAP] = fastmm_mm_unmap,
+    [TRACE_UNREGISTER] = fastmm_mm_uffd_unregister,
+    [TRACE_POPULATE_READ] = populate_read,
+    [TRACE_POPULATE_WRITE] = populate_write,
+};
+
+/* Advice: mapping by mapping, and ENOMEM at the end if there were holes. */
+static range_call *const advice_calls[TRACE_VERBS] = {
+    [TRACE_DONTNEED] = fastmm_mm_zap,
+    [TRACE_FREE] = fastmm_mm_free,
+    [TRACE_REMOVE] = fastmm_mm_remove,
+    [TRACE_GUARD] = guard,
+    [TRACE_UNGUARD] = fastmm_mm_guard_remove,
+    [TRACE_DONTFORK] = dontfork,
+    [TRACE_DOFORK] = dofork,
+    [TRACE_WIPEONFORK] = wipeonfork,
+    [TRACE_KEEPONFORK] = keeponfork,
+};
 
 /* The first mapping that meets [start, end), or NULL. */
 static const struct fastmm_vma *first_in(struct fastmm_mm *mm, uint64_t start, uint64_t end)
@@ -102,10 +106,9 @@ static const struct fastmm_vma *first_in(struct fastmm_mm *mm, uint64_t start, u
 
 /*
  * Calls for each mapping of the range by itself, as the kernel does, up to the first that refuses.
- * `hole` is the result where nothing is mapped: at once if it is to stop there, else at the end.
+ * `hole` is the result, in the end, if there is a page that isn't mapped.
  */
-static int in_parts(struct fastmm_mm *mm, const struct trace_op *op, range_call *call, int hole,
-                    bool stop_at_hole)
+static int in_parts(struct fastmm_mm *mm, const struct trace_op *op, range_call *call, int hole)
 {
     uint64_t start = address(op->first), end = address(op->first + op->count);
     int result = 0;
@@ -113,21 +116,35 @@ static int in_parts(struct fastmm_mm *mm, const struct trace_op *op, range_call 
         const struct fastmm_vma *vma = first_in(mm, start, end);
         if (!vma || vma->start > start)
             result = hole;
-        if (!vma || (result && stop_at_hole))
+        if (!vma)
             break;
         uint64_t from = vma->start > start ? vma->start : start;
         start = vma->end < end ? vma->end : end;
-        int rc = call(mm, from, start, op->flags);
+        int rc = call(mm, from, start);
         if (rc)
             return rc;
     }
     return result;
 }
 
+static int protect(struct fastmm_mm *mm, const struct trace_op *op)
+{
+    uint64_t start = address(op->first), end = address(op->first + op->count);
+    uint64_t at = start;
+    for (const struct fastmm_vma *vma; at < end && (vma = fastmm_mm_find(mm, at));) {
+        uint64_t next = vma->end < end ? vma->end : end;
+        int rc = fastmm_mm_protect(mm, at, next, op->flags);
+        if (rc)
+            return rc;
+        at = next;
+    }
+    return at < end ? -ENOMEM : 0;
+}
+
 static int protect_or_resolve(struct fastmm_mm *mm, const struct trace_op *op, range_call *call)
 {
     bool any = first_in(mm, address(op->first), address(op->first + op->count));
-    return any ? in_parts(mm, op, call, 0, false) : -ENOENT;
+    return any ? in_parts(mm, op, call, 0) : -ENOENT;
 }
 
 /* The kernel poisons up to the first page that it can't; after some, that is EAGAIN. */
@@ -230,34 +247,28 @@ static int apply_op(struct model *m, const struct trace_op *op)
 {
     struct fastmm_mm *mm = m->mm[op->process];
     uint64_t start = address(op->first), end = address(op->first + op->count);
+    if (whole_calls[op->verb])
+        return whole_calls[op->verb](mm, start, end);
+    if (advice_calls[op->verb])
+        return in_parts(mm, op, advice_calls[op->verb], -ENOMEM);
     switch (op->verb) {
     case TRACE_MAP:
         return map(m, mm, op);
-    case TRACE_UNMAP:
-        return fastmm_mm_unmap(mm, start, end);
     case TRACE_REMAP:
         return remap(mm, op);
     case TRACE_PROTECT:
-        return in_parts(mm, op, call_protect, -ENOMEM, true);
+        return protect(mm, op);
     case TRACE_READ:
     case TRACE_WRITE:
         return touch(mm, op);
-    case TRACE_DONTNEED:
-        return in_parts(mm, op, call_zap, -ENOMEM, false);
-    case TRACE_GUARD:
-        return in_parts(mm, op, call_guard, -ENOMEM, false);
-    case TRACE_UNGUARD:
-        return in_parts(mm, op, call_unguard, -ENOMEM, false);
     case TRACE_POISON:
         return poison(mm, op);
     case TRACE_REGISTER:
         return fastmm_mm_uffd_register(mm, start, end, op->flags);
-    case TRACE_UNREGISTER:
-        return fastmm_mm_uffd_unregister(mm, start, end);
     case TRACE_WP:
-        return protect_or_resolve(mm, op, call_wp);
+        return protect_or_resolve(mm, op, fastmm_mm_uffd_protect);
     case TRACE_UNWP:
-        return protect_or_resolve(mm, op, call_unwp);
+        return protect_or_resolve(mm, op, fastmm_mm_uffd_resolve);
     case TRACE_FORK:
         return fork_child(m, mm, op);
     case TRACE_ALLOCATIONS:
