@@ -288,8 +288,8 @@ function(step_epoch)
     raise_epoch(${here}/other/include/${header})
   endforeach()
   run(${CMAKE_COMMAND} -S ${here}/other -B ${here}/build -G ${GENERATOR} -D CMAKE_C_COMPILER=${CC}
-    -D FASTMM_BUILD_TESTS=OFF -D FASTMM_BUILD_BENCH=OFF -D FASTMM_BUILD_TOOLS=OFF
-    -D FASTMM_BUILD_EXAMPLES=OFF)
+    -D CMAKE_BUILD_TYPE=Debug -D FASTMM_BUILD_TESTS=OFF -D FASTMM_BUILD_BENCH=OFF
+    -D FASTMM_BUILD_TOOLS=OFF -D FASTMM_BUILD_EXAMPLES=OFF)
   run(${CMAKE_COMMAND} --build ${here}/build --target fastmm_shared)
 
   run(${CC} -I${tree}/include ${main} -o ${here}/program -L${lib} -lfastmm)
@@ -356,12 +356,12 @@ function(step_subdirectory)
 endfunction()
 
 # On a machine without the dependencies of tests and benches, and without C++, the library still
-# configures and builds, and says what it leaves out.
+# configures and builds, and says what it leaves out. Who names no kind of build gets the optimised one.
 function(step_bare)
   file(REMOVE_RECURSE ${here})
   execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE} -B ${here}/no-cxx -G ${GENERATOR}
     -D CMAKE_C_COMPILER=${CC} -D CMAKE_CXX_COMPILER=NOTFOUND
-    -D CMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON
+    -D CMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON -D CMAKE_EXPORT_COMPILE_COMMANDS=ON
     OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY COMMAND_ECHO STDOUT)
   message("${output}")
   foreach(left_out "tests are left out" "benchmarks .* left out")
@@ -369,6 +369,11 @@ function(step_bare)
       message(FATAL_ERROR "it does not say '${left_out}'")
     endif()
   endforeach()
+  file(READ ${here}/no-cxx/compile_commands.json commands)
+  if(NOT commands MATCHES " -O2 ")
+    message(FATAL_ERROR "the default kind of build does not optimise")
+  endif()
+  run(${CMAKE_COMMAND} -D CMAKE_BUILD_TYPE=Debug ${here}/no-cxx) # compiles faster
   run(${CMAKE_COMMAND} --build ${here}/no-cxx)
 
   if(CXX)
