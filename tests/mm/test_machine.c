@@ -198,6 +198,26 @@ START_TEST(objects_and_splits)
 END_TEST
 
 /* DONTNEED over whole tables frees those that end up empty, and no others. */
+/* What tells the middle two apart isn't inherited; they join what changes, and not each other. */
+START_TEST(alike_and_apart)
+{
+    struct fastmm_machine *machine = new_machine(64);
+    struct fastmm_mm *mm = new_mm(machine), *child;
+    map_at(mm, BASE, 4, RW, NULL);
+    EQUAL(fastmm_mm_protect(mm, BASE, BASE + PAGES(1), FASTMM_VM_READ), 0);
+    EQUAL(fastmm_mm_protect(mm, BASE + PAGES(3), BASE + PAGES(4), FASTMM_VM_READ), 0);
+    EQUAL(fastmm_mm_uffd_register(mm, BASE + PAGES(1), BASE + PAGES(2), FASTMM_VM_UFFD_ASYNC), 0);
+    EQUAL(fastmm_mm_uffd_register(mm, BASE + PAGES(2), BASE + PAGES(3), 0), 0);
+    EQUAL(fastmm_mm_fork(mm, &child), 0);
+    EQUAL(fastmm_mm_protect(child, BASE, BASE + PAGES(4), RW), 0);
+    EQUAL(fastmm_mm_vma(child, 0)->end, BASE + PAGES(2));
+    EQUAL(fastmm_mm_vma(child, 1)->end, BASE + PAGES(4));
+    end_mm(child);
+    end_mm(mm);
+    end_machine(machine);
+}
+END_TEST
+
 START_TEST(empty_tables_go)
 {
     struct fastmm_machine *machine = new_machine(4096);
@@ -320,6 +340,7 @@ int main(void)
     tcase_add_test(tcase, bad_ranges);
     tcase_add_test(tcase, bad_mappings);
     tcase_add_test(tcase, objects_and_splits);
+    tcase_add_test(tcase, alike_and_apart);
     tcase_add_test(tcase, empty_tables_go);
     tcase_add_test(tcase, loading_refuses);
     suite_add_tcase(suite, tcase);

@@ -92,6 +92,7 @@ void recording_step(struct recorder *r, const struct trace_op *op, int outcome,
         const struct world_space *last = &r->last.space[p], *space = &now.space[p];
         if (last->alive != space->alive)
             fprintf(r->out, "| p%u %s\n", p, space->alive ? "lives" : "ends");
+        r->last.space[p].alive = space->alive;
         if (!space->alive)
             continue;
         if (memcmp(last->rss, space->rss, sizeof(space->rss)))
@@ -100,8 +101,8 @@ void recording_step(struct recorder *r, const struct trace_op *op, int outcome,
         if (!same_mappings(last, space))
             write_mappings(r->out, p, space);
         write_pages(r->out, p, world, last, space);
+        r->last.space[p] = *space;
     }
-    r->last = now;
 }
 
 /* --- Reading --------------------------------------------------------------------------------- */
