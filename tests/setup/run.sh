@@ -56,6 +56,8 @@ brings ninja-build ninja 'exit 0'
 brings mawk awk 'exec plain-awk "$@"'
 brings gawk awk 'exec plain-awk "$@"'
 brings diffutils diff 'exit 0'
+brings gnuplot-nox gnuplot 'exit 0'
+brings git git 'exit 0'
 brings pkg-config pkg-config 'exit 1' # so that libraries are looked up as packages
 brings pkgconf-pkg-config pkg-config 'exit 1'
 
@@ -377,13 +379,41 @@ case_part_left_out() {
     not_called ctest
 }
 
-case_bench_passes_arguments() {
+# ready_to_bench STATUS: a machine whose scorecard ends with this status.
+ready_to_bench() {
     ready "$results" 0
-    stub fastmm-bench 'exit 3'
-    mv "$bin/fastmm-bench" "$tree/build/release/bench/"
+    have gnuplot-nox git
+    stub fastmm-bench "exit $1"
+    stub fastmm-bench-claims 'exit 0'
+    mv "$bin/fastmm-bench" "$bin/fastmm-bench-claims" "$tree/build/release/bench/"
+}
+
+case_bench_passes_arguments() {
+    ready_to_bench 3
     setup 1 bench full --report 'a dir'
     called "fastmm-bench full --report a dir"
     says "setup.sh: bench failed"
+    not_called fastmm-bench-claims
+}
+
+case_bench_tries_the_claims() {
+    ready_to_bench 0
+    setup 0 bench full --report 'a dir'
+    called "fastmm-bench-claims full --report a dir"
+}
+
+case_bench_of_some_goals_leaves_the_claims() {
+    ready_to_bench 0
+    setup 0 bench 'counter.*'
+    called "fastmm-bench counter.*"
+    not_called fastmm-bench-claims
+}
+
+case_bench_brings_gnuplot() {
+    ready "$results" 0
+    setup 1 bench
+    says "missing: gnuplot Git"
+    called "install gnuplot-nox git"
 }
 
 "case_$2"
