@@ -81,8 +81,10 @@ static bool side_digest(struct side *side, uint64_t *digest)
 
 static bool same_result(struct pair *pair)
 {
-    if (!pair->ours.spec->digest || !pair->rival.spec->digest)
+    if (!pair->ours.spec->digest || !pair->rival.spec->digest) {
+        answer("unchecked");
         return true;
+    }
     uint64_t ours, rival;
     if (!side_digest(&pair->ours, &ours) || !side_digest(&pair->rival, &rival))
         return false;

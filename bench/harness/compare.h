@@ -6,6 +6,7 @@
  *
  *   request   ours, rival, target seconds, limit in seconds, round (odd: the rival is set up first)
  *   answers   "block", order, ns per item of ours, of the rival, overlap   (each block)
+ *             "unchecked"                        before them: there is no result to compare
  *             "end"                              the pair is measured
  *             "skip", reason                     the pair can't be measured here
  *             "differ", both digests              the two don't do the same work

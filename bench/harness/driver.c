@@ -164,7 +164,8 @@ static void announce(const struct measurement *measurement, bool full)
     fflush(stdout);
 }
 
-static int measure(const struct options *options, struct measurement *measurement)
+static int measure(const struct options *options, struct goals *goals,
+                   struct measurement *measurement)
 {
     char error[PATH_MAX + 256];
     struct machine machine;
@@ -175,6 +176,8 @@ static int measure(const struct options *options, struct measurement *measuremen
     table_machine(stdout, &machine);
     putchar('\n');
 
+    if (!goals_suit(goals, machine_fact(&machine, "cpu_model")))
+        printf("Targets are left out: they were set for another part (%s).\n", goals->reference);
     bool full = options->mode == MODE_FULL;
     announce(measurement, full);
     measure_run(measurement, full);
@@ -232,7 +235,7 @@ int main(int argc, char **argv)
     else if (options.mode == MODE_CHECK)
         printf("%u goals find their cases\n", measurement.count);
     else
-        status = measure(&options, &measurement);
+        status = measure(&options, &goals, &measurement);
     measure_free(&measurement);
     goals_free(&goals);
     return status;

@@ -70,6 +70,15 @@ static const char *read_row(char **field, struct goal *goal)
     return NULL;
 }
 
+/* The comment that names the part the targets are for. */
+static void read_reference(struct goals *goals, const char *line)
+{
+    static const char start[] = "# reference part: ";
+    if (strncmp(line, start, strlen(start)) == 0)
+        snprintf(goals->reference, sizeof(goals->reference), "%.*s",
+                 (int)strcspn(line + strlen(start), "\r\n"), line + strlen(start));
+}
+
 static const char *add_row(struct goals *goals, char *line)
 {
     char *field[COLUMNS];
@@ -103,6 +112,7 @@ static int read_lines(FILE *file, const char *path, struct goals *goals, char *e
     unsigned number = 0;
     while (!wrong && getline(&line, &room, file) >= 0) {
         number++;
+        read_reference(goals, line);
         if (*line == '#' || !line[strspn(line, " \t\r\n")])
             continue;
         if (!titled) {
@@ -146,6 +156,15 @@ int goals_read(const char *path, struct goals *out, char *error, size_t size)
     else
         *out = goals;
     return status;
+}
+
+bool goals_suit(struct goals *goals, const char *cpu_model)
+{
+    if (strncmp(cpu_model, goals->reference, strlen(goals->reference)) == 0)
+        return true;
+    for (unsigned i = 0; i < goals->count; i++)
+        goals->goal[i].target_geomean = goals->goal[i].target_worst = 0;
+    return false;
 }
 
 void goals_free(struct goals *goals)

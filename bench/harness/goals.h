@@ -17,6 +17,9 @@ struct goal {
 struct goals {
     struct goal *goal;
     unsigned count;
+    /* The part that the targets were set for: how its "cpu_model" (machine.h) begins. Empty: any.
+     */
+    char reference[64];
 };
 
 /*
@@ -25,5 +28,7 @@ struct goals {
  */
 int goals_read(const char *path, struct goals *out, char *error, size_t size);
 void goals_free(struct goals *goals);
+/* Leaves the targets out unless they were set for this part; true if they were. */
+bool goals_suit(struct goals *goals, const char *cpu_model);
 
 #endif

@@ -91,6 +91,7 @@ static void json_pair(FILE *out, const struct plan_cell *cell, const struct pair
         fputs(", ", out);
         json_string(out, "reason", pair->reason);
     }
+    fprintf(out, ", \"results_compared\": %s", pair->unchecked || !pair->count ? "false" : "true");
     if (pair->count) {
         json_number(out, "ours_ns", score_time(pair, true));
         json_number(out, "rival_ns", score_time(pair, false));

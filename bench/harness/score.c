@@ -173,7 +173,23 @@ static bool has_word(const char *text, const char *word, size_t length)
     return false;
 }
 
-void score_baseline(const struct goal_score *score, char *out, size_t size)
+/* Whether an implementation was measured in any cell. */
+static bool counted(const struct goal_score *score, const char *wanted, size_t wanted_length)
+{
+    for (unsigned c = 0; c < score->count; c++) {
+        const struct plan_cell *cell = score->cells[c].cell;
+        for (unsigned r = 0; r < cell->rival_count; r++) {
+            const char *name;
+            size_t length = implementation(cell->rivals[r], &name);
+            if (score->cells[c].pairs[r].count && length == wanted_length &&
+                memcmp(name, wanted, length) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+static void list_rivals(const struct goal_score *score, bool wanted, char *out, size_t size)
 {
     size_t used = 0;
     *out = '\0';
@@ -184,12 +200,23 @@ void score_baseline(const struct goal_score *score, char *out, size_t size)
             size_t length = implementation(cell->rivals[r], &name);
             if (has_word(out, name, length) || used + length + 2 > size)
                 continue;
-            used += (size_t)snprintf(out + used, size - used, "%s%.*s", used ? " " : "",
-                                     (int)length, name);
+            if (!score->measured || counted(score, name, length) == wanted)
+                used += (size_t)snprintf(out + used, size - used, "%s%.*s", used ? " " : "",
+                                         (int)length, name);
         }
     }
     if (!used)
         snprintf(out, size, "-");
+}
+
+void score_baseline(const struct goal_score *score, char *out, size_t size)
+{
+    list_rivals(score, true, out, size);
+}
+
+void score_left_out(const struct goal_score *score, char *out, size_t size)
+{
+    list_rivals(score, false, out, size);
 }
 
 double score_time(const struct pair_result *pair, bool ours)

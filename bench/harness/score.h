@@ -52,8 +52,11 @@ unsigned score_worst(const struct goal_score *score, struct cell_score **out, un
 /* "ahead", ..., or "skipped". */
 const char *score_verdict(const struct goal_score *score);
 const char *score_target(const struct goal_score *score);
-/* The implementations the goal was compared with, separated by blanks. */
+/* The implementations that the goal was compared with, separated by blanks; of a goal that was
+ * skipped, those it was to be compared with. */
 void score_baseline(const struct goal_score *score, char *out, size_t size);
+/* Those that could not be measured in any cell of a goal that was. */
+void score_left_out(const struct goal_score *score, char *out, size_t size);
 /* Median ns per item of a measured pair. */
 double score_time(const struct pair_result *pair, bool ours);
 void score_free(struct goal_score *score);

@@ -61,14 +61,24 @@ static void target_text(const struct goal_score *score, char *out)
                                  i ? "/" : " ", wanted[i]);
 }
 
-/* One rival by its name, several by their number. */
+static unsigned words_in(const char *text)
+{
+    unsigned words = 1;
+    for (const char *p = text; *p; p++)
+        words += *p == ' ';
+    return words;
+}
+
+/* One rival by its name, several by their number; those that were left out don't count. */
 static void against_text(const struct goal_score *score, char *out)
 {
+    char left_out[1024];
     score_baseline(score, out, CELL);
-    unsigned words = 1;
-    for (const char *p = out; *p; p++)
-        words += *p == ' ';
-    if (words > 1)
+    score_left_out(score, left_out, sizeof(left_out));
+    unsigned words = words_in(out);
+    if (score->measured && strcmp(left_out, "-") != 0)
+        snprintf(out, CELL, "best of %u, %u left out", words, words_in(left_out));
+    else if (words > 1)
         snprintf(out, CELL, "best of %u", words);
 }
 
@@ -126,6 +136,31 @@ static void print_summary(FILE *out, const struct report *report)
             targets[TARGET_MISSED], report->seconds);
 }
 
+static void print_left_out(FILE *out, const struct report *report)
+{
+    for (unsigned g = 0; g < report->count; g++) {
+        char left_out[1024];
+        score_left_out(&report->scores[g], left_out, sizeof(left_out));
+        if (report->scores[g].measured && strcmp(left_out, "-") != 0)
+            fprintf(out, "%s: not compared with %s, which can't run here (results.json has why).\n",
+                    report->scores[g].goal->id, left_out);
+    }
+}
+
+static void print_unchecked(FILE *out, const struct report *report)
+{
+    for (unsigned g = 0; g < report->count; g++) {
+        const struct goal_score *score = &report->scores[g];
+        unsigned unchecked = 0;
+        for (unsigned c = 0; c < score->count; c++)
+            for (unsigned r = 0; r < score->cells[c].cell->rival_count; r++)
+                unchecked += score->cells[c].pairs[r].unchecked;
+        if (unchecked)
+            fprintf(out, "%s: %u pairs were timed without a result to compare.\n", score->goal->id,
+                    unchecked);
+    }
+}
+
 void table_print(FILE *out, const struct report *report)
 {
     int width[COLUMNS];
@@ -148,6 +183,8 @@ void table_print(FILE *out, const struct report *report)
           "above 1 we are ahead.\n",
           out);
     print_summary(out, report);
+    print_left_out(out, report);
+    print_unchecked(out, report);
     for (unsigned i = 0; i < report->figure_count; i++)
         fprintf(out, "%s%s\n", i ? "" : "\n", report->figures[i]);
 }

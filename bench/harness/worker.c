@@ -160,6 +160,8 @@ static bool take_answer(char *line, unsigned round, struct pair_result *out)
     const char *kind = strsep(&rest, "\t");
     if (strcmp(kind, "block") == 0 && rest && add_block(out, round, rest))
         return true;
+    if (strcmp(kind, "unchecked") == 0)
+        return out->unchecked = true;
     if (strcmp(kind, "end") == 0)
         out->status = PAIR_MEASURED;
     else if (strcmp(kind, "skip") == 0 && rest)

@@ -25,6 +25,7 @@ enum pair_status {
 struct pair_result {
     enum pair_status status;
     char reason[320]; /* unless measured */
+    bool unchecked;   /* timed without a result to compare */
     struct block *blocks;
     unsigned count;
     double seconds; /* that it took, set-up included */

@@ -47,6 +47,27 @@ START_TEST(rows_are_read)
 }
 END_TEST
 
+START_TEST(targets_hold_for_the_part_that_they_were_set_for)
+{
+    struct goals goals;
+    char error[256];
+    ck_assert_int_eq(read_text("# reference part: family 1, model 2,\n" HEADER ROW, &goals, error,
+                               sizeof(error)),
+                     0);
+    ck_assert_str_eq(goals.reference, "family 1, model 2,");
+    ck_assert(goals_suit(&goals, "family 1, model 2, stepping 3"));
+    ck_assert_double_eq(goals.goal[0].target_geomean, 1.5);
+    ck_assert(!goals_suit(&goals, "family 1, model 23, stepping 3"));
+    ck_assert_double_eq(goals.goal[0].target_geomean, 0);
+    goals_free(&goals);
+
+    ck_assert_int_eq(read_text(HEADER ROW, &goals, error, sizeof(error)), 0);
+    ck_assert(goals_suit(&goals, "unknown"));
+    ck_assert_double_eq(goals.goal[0].target_geomean, 1.5);
+    goals_free(&goals);
+}
+END_TEST
+
 START_TEST(mistakes_are_refused_with_their_line)
 {
     static const struct {
@@ -72,7 +93,7 @@ START_TEST(mistakes_are_refused_with_their_line)
         {HEADER "b,what,copy,single,x,y,size,*,1e999,1\n", ":2: ", "target"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct goals goals = {(struct goal *)1, 77};
+        struct goals goals = {.goal = (struct goal *)1, .count = 77};
         char error[256] = "";
         ck_assert_msg(read_text(cases[i].text, &goals, error, sizeof(error)) == -EINVAL, "%s",
                       cases[i].text);
@@ -105,6 +126,7 @@ int main(void)
     Suite *suite = suite_create("bench.goals");
     TCase *tc = tcase_create("goals");
     tcase_add_test(tc, rows_are_read);
+    tcase_add_test(tc, targets_hold_for_the_part_that_they_were_set_for);
     tcase_add_test(tc, mistakes_are_refused_with_their_line);
     tcase_add_test(tc, a_missing_file_is_named);
     suite_add_tcase(suite, tc);

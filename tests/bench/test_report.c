@@ -17,8 +17,8 @@
 static const char *rivals[] = {"c/add/slow/size:1"};
 static struct plan_cell plan_cell = {"c/add/fastmm/size:1", rivals, 1};
 static struct block blocks[] = {{1, 2, 1, true, 0}, {1, 2, 0.95, false, 1}};
-static struct pair_result pair = {PAIR_MEASURED, "", blocks, 2, 0.1};
-static struct pair_result no_pair = {PAIR_SKIPPED, HOSTILE, NULL, 0, 0};
+static struct pair_result pair = {PAIR_MEASURED, "", false, blocks, 2, 0.1};
+static struct pair_result no_pair = {PAIR_SKIPPED, HOSTILE, false, NULL, 0, 0};
 static struct cell_score cell = {
     .cell = &plan_cell, .pairs = &pair, .again = true, .first_ratio = 1.9};
 static struct cell_score no_cell = {.cell = &plan_cell, .pairs = &no_pair};
@@ -67,6 +67,24 @@ START_TEST(csv_has_the_promised_lines)
              "bad,plain,slow,0 of 1,-,-,-,-,-,\"skipped: a \"\"quoted\"\", \\ and\ttab \xff\",-,-,"
              "-\n");
     free(csv);
+}
+END_TEST
+
+/* A pair without digests is compared all the same; the report says so. */
+START_TEST(a_pair_without_results_is_told)
+{
+    fill();
+    char *json = render(report_json);
+    ck_assert_ptr_nonnull(strstr(json, "\"results_compared\": true"));
+    free(json);
+    pair.unchecked = true;
+    json = render(report_json);
+    char *table = render(table_print);
+    pair.unchecked = false;
+    ck_assert_ptr_null(strstr(json, "\"results_compared\": true"));
+    ck_assert_ptr_nonnull(strstr(table, "good: 1 pairs were timed without a result to compare."));
+    free(json);
+    free(table);
 }
 END_TEST
 
@@ -213,6 +231,7 @@ int main(void)
 {
     Suite *suite = suite_create("bench.report");
     TCase *tc = tcase_create("report");
+    tcase_add_test(tc, a_pair_without_results_is_told);
     tcase_add_test(tc, csv_has_the_promised_lines);
     tcase_add_test(tc, json_is_well_formed_and_holds_everything);
     tcase_add_test(tc, the_table_names_every_goal);

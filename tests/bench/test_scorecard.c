@@ -60,6 +60,30 @@ START_TEST(outcomes_of_a_run)
 }
 END_TEST
 
+/* One of the two rivals can't run: the table says how many counted, and which did not. */
+START_TEST(a_rival_that_cannot_run_is_named)
+{
+    char directory[] = "/tmp/fastmm-score-XXXXXX", command[1024];
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+    snprintf(command, sizeof(command),
+             "cd %s && { echo '# reference part: another, '; grep -v ^# " SYNTHETIC_GOALS
+             " | head -n 1; echo 'some,two rivals,synthetic,single,synthetic/said/fastmm/size:1,"
+             "synthetic/said/double/* synthetic/said/missing/*,size,*,1.5,-'; } >goals.csv "
+             "&& " BENCH_DIRECTORY
+             "/fastmm-bench --goals goals.csv --report . 2>&1 && cat scorecard.csv",
+             directory);
+    ck_assert_int_eq(run(command), 0);
+    expect("best of 1, 1 left out");
+    expect("some: not compared with missing, which can't run here");
+    /* Those that counted, and no target: it was set for another part. */
+    expect("\nsome,two rivals,double,1 of 1,2.000,2.000,2.000,2.000,synthetic/said/fastmm/size:1,"
+           "ahead,-,-,-\n");
+    expect("Targets are left out: they were set for another part (another, ).");
+    snprintf(command, sizeof(command), "rm -r %s", directory);
+    ck_assert_int_eq(run(command), 0);
+}
+END_TEST
+
 START_TEST(only_what_is_wrong_fails_a_run)
 {
     ck_assert_int_eq(run(DRIVER "said.missing said.later 2>&1"), 0);
@@ -196,6 +220,7 @@ int main(void)
     TCase *tc = tcase_create("scorecard");
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, outcomes_of_a_run);
+    tcase_add_test(tc, a_rival_that_cannot_run_is_named);
     tcase_add_test(tc, only_what_is_wrong_fails_a_run);
     tcase_add_test(tc, different_results_are_not_timed);
     tcase_add_test(tc, a_full_run_takes_every_cell);
