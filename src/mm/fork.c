@@ -15,6 +15,7 @@
 #include "vma.h"
 
 #include <fastmm/mm_inline.h>
+#include <string.h>
 
 /* The child's entry for a page that both map from now on; the parent's changes with it. */
 static fastmm_pte_t share_entry(const struct copy *c, fastmm_pte_t *source)
@@ -88,16 +89,26 @@ static void copy_swp(const struct copy *c, fastmm_pte_t *source, fastmm_pte_t *t
 int fastmm_copy_plain(const struct copy *c, const struct table_span *span, fastmm_pte_t *target)
 {
     struct rss_change rss = {{0}};
+    unsigned i = 0;
     int rc = 0;
-    for (unsigned i = 0; i < span->count && !rc; i++) {
+    for (; i < span->count && !rc; i++) {
         fastmm_pte_t *source = span->pte + i;
+        target[i] = 0;
         if (fastmm_pte_present(*source))
             rc = copy_present(c, span->addr + i * UINT64_C(4096), source, target + i, &rss);
         else if (!fastmm_pte_none(*source))
             copy_swp(c, source, target + i, &rss);
     }
+    memset(target + i, 0, (span->count - i) * sizeof(*target));
     rss_apply(&c->child->rss, &rss);
     return rc;
+}
+
+/* Where the span's entries go. No other mapping reaches into a table that this one fills. */
+static fastmm_pte_t *make_target(const struct copy *c, const struct table_span *span)
+{
+    return span->count == FASTMM_PTES ? fastmm_table_make_unset(c->child, span->addr)
+                                      : fastmm_table_make(c->child, span->addr);
 }
 
 static int copy_entries(const struct copy *c)
@@ -106,7 +117,7 @@ static int copy_entries(const struct copy *c)
     struct table_walk walk = table_walk(c->parent, c->from->start, c->from->end);
     struct table_span span;
     while (fastmm_table_walk_next(&walk, &span)) {
-        fastmm_pte_t *target = fastmm_table_make(c->child, span.addr);
+        fastmm_pte_t *target = make_target(c, &span);
         int rc = target ? ops->copy(c, &span, target) : -ENOMEM;
         if (rc)
             return rc;

@@ -31,8 +31,8 @@ struct zap {
 struct span_ops {
     const char *name;
     /*
-     * Copies into `target`, zeroed, the child's entries for the span. What was copied before a
-     * failure is counted, so that tearing the child down balances.
+     * Sets all of `target`, whatever it held, to the child's entries for the span. What was copied
+     * before a failure is counted, so that tearing the child down balances; the rest is empty.
      */
     int (*copy)(const struct copy *c, const struct table_span *span, fastmm_pte_t *target);
     /* Returns whether anything is left in the span. */

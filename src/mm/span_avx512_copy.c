@@ -6,8 +6,6 @@
 
 #    include "span_avx512.h"
 
-#    include <string.h>
-
 /* Bits that go from the child's pages. */
 static uint64_t dropped_bits(const struct copy *c)
 {
@@ -108,8 +106,10 @@ AVX512 static unsigned copy_page_lines(const struct copy *c, const struct table_
     unsigned i = 0;
     for (; i + LINE <= span->count; i += LINE) {
         __m512i line = _mm512_loadu_si512(span->pte + i);
-        if (_mm512_test_epi64_mask(line, line) == 0)
-            continue; /* the target is zero already */
+        if (_mm512_test_epi64_mask(line, line) == 0) {
+            _mm512_storeu_si512(target + i, line);
+            continue;
+        }
         uint64_t pfn = line_of_pages(line, span->pte[i], frames->highest, 0);
         if (!(pfn ? count_consecutive(frames, pfn, &counts, &run)
                   : count_scattered(frames, line, &counts)))
@@ -154,8 +154,10 @@ AVX512 static bool prepare(const struct copy *c, const struct table_span *span,
     for (unsigned i = 0; i < span->count; i += LINE) {
         __mmask8 live = lanes(span->count - i);
         __m512i line = _mm512_maskz_loadu_epi64(live, span->pte + i);
-        if (!_mm512_test_epi64_mask(line, line))
+        if (!_mm512_test_epi64_mask(line, line)) {
+            _mm512_mask_storeu_epi64(target + i, live, line);
             continue;
+        }
         struct classes k = classify(line, live, c->frames->highest, c->from);
         if (FASTMM_UNLIKELY(k.odd))
             return false;
@@ -199,10 +201,8 @@ static int copy_general(const struct copy *c, const struct table_span *span, fas
     lists.pages = lists.swaps = 0;
     uint64_t counts = 0;
     if (FASTMM_UNLIKELY(!prepare(c, span, target, &lists) ||
-                        !count_pages(c->frames, lists.page, lists.pages, &counts))) {
-        memset(target, 0, span->count * sizeof(*target));
+                        !count_pages(c->frames, lists.page, lists.pages, &counts)))
         return fastmm_copy_plain(c, span, target);
-    }
     for (unsigned i = 0; i < lists.swaps; i++)
         fastmm_swap_get(c->child->machine, lists.swap[i]);
     change_parent(c, span);

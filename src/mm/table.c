@@ -6,14 +6,24 @@
 #define LEAF_LEVEL 1
 #define PMD_LEVEL  2
 
-fastmm_pte_t *fastmm_table_alloc(struct fastmm_mm *mm)
+static fastmm_pte_t *counted(struct fastmm_mm *mm, fastmm_pte_t *table)
 {
-    fastmm_pte_t *table = fastmm_arena_zalloc(&mm->machine->arena, TABLE_BYTES);
     if (table) {
         mm->tables++;
         mm->machine->tables++;
     }
     return table;
+}
+
+fastmm_pte_t *fastmm_table_alloc(struct fastmm_mm *mm)
+{
+    return counted(mm, fastmm_arena_zalloc(&mm->machine->arena, TABLE_BYTES));
+}
+
+/* Holds anything. */
+static fastmm_pte_t *alloc_unset(struct fastmm_mm *mm)
+{
+    return counted(mm, fastmm_arena_alloc(&mm->machine->arena, TABLE_BYTES));
 }
 
 static void table_free(struct fastmm_mm *mm, fastmm_pte_t *table)
@@ -48,13 +58,15 @@ fastmm_pte_t *fastmm_table_find(const struct fastmm_mm *mm, uint64_t addr)
     return table ? table + fastmm_va_index(addr, LEAF_LEVEL) : NULL;
 }
 
-fastmm_pte_t *fastmm_table_make(struct fastmm_mm *mm, uint64_t addr)
+/* The leaf of `addr`; tables that are missing are made, the last of them by `alloc_leaf`. */
+FASTMM_INLINE fastmm_pte_t *make(struct fastmm_mm *mm, uint64_t addr,
+                                 fastmm_pte_t *(*alloc_leaf)(struct fastmm_mm *mm))
 {
     fastmm_pte_t *table = mm->root;
     for (unsigned at = mm->machine->levels; at > LEAF_LEVEL; at--) {
         fastmm_pte_t *entry = &table[fastmm_va_index(addr, at)];
         if (!*entry) {
-            fastmm_pte_t *made = fastmm_table_alloc(mm);
+            fastmm_pte_t *made = at == PMD_LEVEL ? alloc_leaf(mm) : fastmm_table_alloc(mm);
             if (!made)
                 return NULL;
             *entry = (uint64_t)(uintptr_t)made | FASTMM_PROT_TABLE;
@@ -62,6 +74,16 @@ fastmm_pte_t *fastmm_table_make(struct fastmm_mm *mm, uint64_t addr)
         table = table_of(*entry);
     }
     return table + fastmm_va_index(addr, LEAF_LEVEL);
+}
+
+fastmm_pte_t *fastmm_table_make(struct fastmm_mm *mm, uint64_t addr)
+{
+    return make(mm, addr, fastmm_table_alloc);
+}
+
+fastmm_pte_t *fastmm_table_make_unset(struct fastmm_mm *mm, uint64_t addr)
+{
+    return make(mm, addr, alloc_unset);
 }
 
 int fastmm_table_make_range(struct fastmm_mm *mm, uint64_t start, uint64_t end)

@@ -28,6 +28,9 @@ fastmm_pte_t *fastmm_table_find(const struct fastmm_mm *mm, uint64_t addr);
 /* The same, making tables on the way. NULL for want of memory; tables made until then stay. */
 fastmm_pte_t *fastmm_table_make(struct fastmm_mm *mm, uint64_t addr);
 
+/* The same for a leaf table that doesn't exist yet, all of which the caller will set. */
+fastmm_pte_t *fastmm_table_make_unset(struct fastmm_mm *mm, uint64_t addr);
+
 /* Leaf tables for all of [start, end). -ENOMEM; tables made until then stay. */
 int fastmm_table_make_range(struct fastmm_mm *mm, uint64_t start, uint64_t end);
 
