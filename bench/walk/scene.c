@@ -134,16 +134,17 @@ static int remember(struct scene *s)
     struct table_span span;
     while (fastmm_table_walk_next(&walk, &span))
         s->slots += span.count;
-    s->exclusive_words = s->machine->frames.highest / 64 + 1;
     s->entries = malloc(s->slots * sizeof(*s->entries));
-    s->exclusive = malloc(s->exclusive_words * sizeof(*s->exclusive));
+    s->exclusive = calloc(s->machine->frames.highest / 64 + 1, sizeof(*s->exclusive));
     if (!s->entries || !s->exclusive)
         return -ENOMEM;
     uint64_t at = 0;
     walk = table_walk(s->parent, 0, s->machine->user_end);
     for (; fastmm_table_walk_next(&walk, &span); at += span.count)
         memcpy(s->entries + at, span.pte, span.count * sizeof(*s->entries));
-    memcpy(s->exclusive, s->machine->frames.exclusive, s->exclusive_words * 8);
+    for (uint64_t pfn = FRAME_FIRST; pfn < s->machine->next_fresh; pfn++)
+        if (frame_exclusive(&s->machine->frames, pfn))
+            s->exclusive[pfn / 64] |= UINT64_C(1) << pfn % 64;
     return s->impl->rival && !rival_open(&s->rival, s->machine) ? -ENOMEM : 0;
 }
 
@@ -172,22 +173,28 @@ void scene_close(struct scene *s)
     free(s);
 }
 
+static void set_exclusive(struct scene *s, uint64_t pfn)
+{
+    if (s->impl->rival)
+        s->rival.pages[pfn].flags |= PAGE_EXCLUSIVE;
+    else
+        frame_set_exclusive(&s->machine->frames, pfn);
+}
+
 void scene_reset(struct scene *s)
 {
-    struct fastmm_frames *frames = &s->machine->frames;
     struct table_walk walk = table_walk(s->parent, 0, s->machine->user_end);
     struct table_span span;
     uint64_t at = 0;
     for (; fastmm_table_walk_next(&walk, &span); at += span.count)
         memcpy(span.pte, s->entries + at, span.count * sizeof(*s->entries));
-    memcpy(frames->exclusive, s->exclusive, s->exclusive_words * 8);
     for (unsigned type = 0; type < SWAP_AREAS; type++)
         for (uint64_t i = 0; i < s->machine->swap[type].slots; i++)
             if (s->machine->swap[type].users[i])
                 s->machine->swap[type].users[i] |= SWAP_EXCLUSIVE;
-    for (uint64_t pfn = FRAME_FIRST; s->impl->rival && pfn < s->machine->next_fresh; pfn++)
-        if (frame_exclusive(frames, pfn))
-            s->rival.pages[pfn].flags |= PAGE_EXCLUSIVE;
+    for (uint64_t pfn = FRAME_FIRST; pfn < s->machine->next_fresh; pfn++)
+        if (s->exclusive[pfn / 64] >> pfn % 64 & 1)
+            set_exclusive(s, pfn);
 }
 
 int scene_fork(struct scene *s, struct fastmm_mm **child)

@@ -29,8 +29,7 @@ struct scene {
     struct rival rival;
     uint64_t slots;        /* entries of all leaf tables of the parent */
     fastmm_pte_t *entries; /* the parent's, as they were at first, table by table */
-    uint64_t *exclusive;   /* likewise */
-    uint64_t exclusive_words;
+    uint64_t *exclusive;   /* a bit for each frame that was */
 };
 
 /* NULL for want of memory. `layout` is one of those above. */

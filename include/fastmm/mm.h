@@ -32,7 +32,7 @@
 
 #include <fastmm/swp.h>
 
-#define FASTMM_MM_EPOCH 1
+#define FASTMM_MM_EPOCH 2
 
 struct fastmm_machine;
 struct fastmm_object;
@@ -56,12 +56,10 @@ struct fastmm_bad_entry {
 
 /*
  * The frames of a machine. word[pfn] holds everything the hot paths touch (references, map count,
- * order, kind, state) in 8 bytes; bit pfn of exclusive[] says that an anonymous page belongs to
- * one address space alone.
+ * order, kind, state) in 8 bytes.
  */
 struct fastmm_frames {
     uint64_t *word;
-    uint64_t *exclusive;
     uint64_t highest; /* no frame has a higher number */
     struct fastmm_bad_entry bad;
 };

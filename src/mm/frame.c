@@ -32,7 +32,6 @@ static void put_on_free_list(struct fastmm_machine *machine, uint64_t pfn)
 
 void fastmm_frame_free(struct fastmm_machine *machine, uint64_t pfn)
 {
-    frame_clear_exclusive(&machine->frames, pfn);
     put_on_free_list(machine, pfn);
     machine->frames_used--;
 }

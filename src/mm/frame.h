@@ -10,6 +10,7 @@
  *   bit  58      pinned        there are pins; how many is elsewhere
  *   bit  59      dirty         what entries that are gone knew
  *   bit  60      young         likewise
+ *   bit  61      exclusive     an anonymous page of one address space alone
  *   bit  63      overflow      counts continue elsewhere (not in use yet)
  *
  * A mapping always comes with a reference: both change by one addition. The top bit of each count
@@ -38,6 +39,7 @@
 #define FRAME_PINNED      (UINT64_C(1) << 58)
 #define FRAME_DIRTY       (UINT64_C(1) << 59)
 #define FRAME_YOUNG       (UINT64_C(1) << 60)
+#define FRAME_EXCLUSIVE   (UINT64_C(1) << 61)
 #define FRAME_OVERFLOW    (UINT64_C(1) << 63)
 #define FRAME_NEXT_MASK   (FASTMM_PFN_LIMIT - 1)
 #define FRAME_MAPPED      (FRAME_MAP | FRAME_REF)
@@ -75,17 +77,17 @@ static inline bool frame_is_anon(uint64_t word)
 
 static inline bool frame_exclusive(const struct fastmm_frames *frames, uint64_t pfn)
 {
-    return frames->exclusive[pfn / 64] >> pfn % 64 & 1;
+    return (frames->word[pfn] & FRAME_EXCLUSIVE) != 0;
 }
 
 static inline void frame_set_exclusive(struct fastmm_frames *frames, uint64_t pfn)
 {
-    frames->exclusive[pfn / 64] |= UINT64_C(1) << pfn % 64;
+    frames->word[pfn] |= FRAME_EXCLUSIVE;
 }
 
 static inline void frame_clear_exclusive(struct fastmm_frames *frames, uint64_t pfn)
 {
-    frames->exclusive[pfn / 64] &= ~(UINT64_C(1) << pfn % 64);
+    frames->word[pfn] &= ~FRAME_EXCLUSIVE;
 }
 
 /* One more mapping of a page that is in use. -EOVERFLOW when its counts are full. */

@@ -78,7 +78,7 @@ int fastmm_mm_guard_install(struct fastmm_mm *mm, uint64_t start, uint64_t end)
         return rc;
     for (size_t i = fastmm_vma_at(mm, start); i < mm->vma_count && mm->vmas[i]->start < end; i++)
         fastmm_zap_range(mm, mm->vmas[i], vma_clip_start(mm->vmas[i], start),
-                         vma_clip_end(mm->vmas[i], end), ZAP_UNMAP);
+                         vma_clip_end(mm->vmas[i], end), ZAP_ALL);
     replace(mm, start, end, 0, fastmm_marker_make(FASTMM_MARKER_GUARD));
     return 0;
 }

@@ -15,17 +15,11 @@ static uint64_t frame_count(const struct fastmm_machine *machine)
     return machine->frames.highest + 1;
 }
 
-static uint64_t exclusive_bytes(const struct fastmm_machine *machine)
-{
-    return (frame_count(machine) / 64 + 1) * sizeof(uint64_t);
-}
-
 static void free_arrays(struct fastmm_machine *machine)
 {
     struct arena *arena = &machine->arena;
     struct fastmm_frames *frames = &machine->frames;
     fastmm_arena_free(arena, frames->word, frame_count(machine) * sizeof(*frames->word));
-    fastmm_arena_free(arena, frames->exclusive, exclusive_bytes(machine));
     fastmm_arena_free(arena, machine->pins, frame_count(machine) * sizeof(*machine->pins));
     for (unsigned i = 0; i < SWAP_AREAS; i++)
         fastmm_arena_free(arena, machine->swap[i].users,
@@ -37,9 +31,8 @@ static int alloc_arrays(struct fastmm_machine *machine)
     struct arena *arena = &machine->arena;
     struct fastmm_frames *frames = &machine->frames;
     frames->word = fastmm_arena_zalloc(arena, frame_count(machine) * sizeof(*frames->word));
-    frames->exclusive = fastmm_arena_zalloc(arena, exclusive_bytes(machine));
     machine->pins = fastmm_arena_zalloc(arena, frame_count(machine) * sizeof(*machine->pins));
-    return frames->word && frames->exclusive && machine->pins ? 0 : -ENOMEM;
+    return frames->word && machine->pins ? 0 : -ENOMEM;
 }
 
 /* The machine itself lives in its own arena: move that out before closing it. */
@@ -129,25 +122,6 @@ int fastmm_machine_swap_on(struct fastmm_machine *machine, unsigned type, uint64
     area->users = users;
     area->slots = slots;
     return 0;
-}
-
-static uint32_t *users_of(struct fastmm_machine *machine, fastmm_pte_t entry)
-{
-    return &machine->swap[fastmm_swp_type(entry)].users[fastmm_swp_offset(entry)];
-}
-
-void fastmm_swap_get(struct fastmm_machine *machine, fastmm_pte_t entry)
-{
-    uint32_t *users = users_of(machine, entry);
-    *users = (*users & ~SWAP_EXCLUSIVE) + 1;
-    machine->swap_used++;
-}
-
-void fastmm_swap_put(struct fastmm_machine *machine, fastmm_pte_t entry)
-{
-    uint32_t *users = users_of(machine, entry);
-    *users = (*users & ~SWAP_EXCLUSIVE) - 1;
-    machine->swap_used--;
 }
 
 int fastmm_check_range(const struct fastmm_machine *machine, uint64_t start, uint64_t end)

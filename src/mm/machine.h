@@ -76,9 +76,25 @@ void fastmm_object_drop(struct fastmm_object *object, uint64_t first, uint64_t e
 /* Makes frame `pfn`, reserved before, the page at `index`, which isn't cached. -ENOMEM. */
 int fastmm_object_adopt(struct fastmm_object *object, uint64_t index, uint64_t pfn);
 
+static inline uint32_t *swap_users(struct fastmm_machine *machine, fastmm_pte_t entry)
+{
+    return &machine->swap[fastmm_swp_type(entry)].users[fastmm_swp_offset(entry)];
+}
+
 /* One more user of a slot, which ends its being exclusive; one user less. The slot exists. */
-void fastmm_swap_get(struct fastmm_machine *machine, fastmm_pte_t entry);
-void fastmm_swap_put(struct fastmm_machine *machine, fastmm_pte_t entry);
+static inline void fastmm_swap_get(struct fastmm_machine *machine, fastmm_pte_t entry)
+{
+    uint32_t *users = swap_users(machine, entry);
+    *users = (*users & ~SWAP_EXCLUSIVE) + 1;
+    machine->swap_used++;
+}
+
+static inline void fastmm_swap_put(struct fastmm_machine *machine, fastmm_pte_t entry)
+{
+    uint32_t *users = swap_users(machine, entry);
+    *users = (*users & ~SWAP_EXCLUSIVE) - 1;
+    machine->swap_used--;
+}
 
 /* 0, -EINVAL, -ERANGE as mm.h says for ranges. */
 int fastmm_check_range(const struct fastmm_machine *machine, uint64_t start, uint64_t end);

@@ -26,6 +26,7 @@ struct zap {
     const struct fastmm_vma *vma;
     bool keep_guards;  /* DONTNEED */
     bool keep_uffd_wp; /* DONTNEED in a mapping whose pages come back */
+    bool table_goes;   /* nobody reads the entries any more: they may stay as they are */
 };
 
 struct span_ops {

@@ -4,16 +4,15 @@
  *
  * The optimistic path takes lines of eight pages. If their frames are consecutive, which one
  * compare proves, their eight words lie side by side and change at once; if not, one after the
- * other. The first line that is anything else sends the rest of the span to the general path:
- * every entry is classified by masks, pages and swap slots are compressed into short lists, and
- * tight loops count those. What holds something rare (a pinned page, a count near its limit, an
- * entry that makes no sense) is left to the plain build before anything was changed.
+ * other. The first line that is anything else sends a few lines to the general path: every entry
+ * is classified by masks, pages and swap slots are compressed into short lists, and tight loops
+ * count those. What holds something rare (a pinned page, a count at its limit, an entry that makes
+ * no sense) is left to the plain build before anything of those lines was changed.
  */
 #ifndef FASTMM_SRC_MM_SPAN_AVX512_H
 #define FASTMM_SRC_MM_SPAN_AVX512_H
 
-#include "frame.h"
-#include "span.h"
+#include "span_pages.h"
 
 #include <fastmm/mm_inline.h>
 
@@ -24,8 +23,8 @@
 #define LINE 8u
 #define ALL  0xff
 
-/* Words that need thought: see above. */
-#define WORD_RARE (FRAME_PINNED | FRAME_OVERFLOW | FRAME_GUARDS)
+/* As many entries as the general path takes at a time before the optimistic one tries again. */
+#define GENERAL (32 * LINE)
 
 /* The mask of the entries that are left, at most a line of them. */
 static inline __mmask8 lanes(unsigned left)
@@ -72,14 +71,11 @@ AVX512 static inline void frames_of(__m512i line, uint64_t pfns[LINE])
     _mm512_storeu_si512(pfns, _mm512_srli_epi64(field, FASTMM_PAGE_SHIFT));
 }
 
-/* The kind that all eight words have, in its place; 0 if they differ, are unused, or rare. */
-AVX512 static inline uint64_t kind_of_words(__m512i words, uint64_t first_word)
+/* All eight words have the kind of the first, and none of the `rare` bits. */
+AVX512 static inline bool words_alike(__m512i words, uint64_t first, uint64_t rare)
 {
-    uint64_t kind = first_word & FRAME_KIND_MASK;
-    __m512i looked_at = _mm512_and_si512(words, all_of(FRAME_KIND_MASK | WORD_RARE));
-    bool same = _mm512_cmpneq_epi64_mask(looked_at, all_of(kind)) == 0;
-    bool used = kind >= FRAME_KIND(FASTMM_FRAME_ANON) && kind <= FRAME_KIND(FASTMM_FRAME_SHMEM);
-    return same && used ? kind : 0;
+    __m512i looked_at = _mm512_and_si512(words, all_of(FRAME_KIND_MASK | rare));
+    return _mm512_cmpneq_epi64_mask(looked_at, all_of(first & FRAME_KIND_MASK)) == 0;
 }
 
 /* What the entries of a line are. Each is in one mask, or in none if it is empty. */
@@ -90,36 +86,43 @@ struct classes {
     bool odd; /* one of them is none of these */
 };
 
-AVX512 static inline struct classes classify(__m512i line, __mmask8 live, uint64_t highest,
-                                             const struct fastmm_vma *vma)
+/* What isn't a page, in a line that has some of it. */
+AVX512 static inline void classify_rest(struct classes *c, __m512i line, __mmask8 swp, bool raw)
 {
-    struct classes c = {0};
-    const bool raw = vma->flags & (FASTMM_VM_PFNMAP | FASTMM_VM_MIXEDMAP);
-    __mmask8 present = _mm512_mask_test_epi64_mask(live, line, all_of(FASTMM_PTE_PRESENT));
-    __mmask8 filled =
-        _mm512_mask_test_epi64_mask(live, line, all_of(~(FASTMM_PTE_ACCESSED | FASTMM_PTE_DIRTY)));
-    __mmask8 swp = (__mmask8)(filled & ~present);
-    __m512i field = _mm512_and_si512(line, all_of(FASTMM_PTE_PFN_MASK));
-
-    c.special = _mm512_mask_test_epi64_mask(present, line, all_of(FASTMM_PTE_SPECIAL));
-    c.pages = (__mmask8)(present & ~c.special);
-    c.markers = _mm512_mask_cmpge_epu64_mask(
+    c->markers = _mm512_mask_cmpge_epu64_mask(
         swp, line, all_of((uint64_t)FASTMM_SWP_TYPE_MARKER << FASTMM_SWP_TYPE_SHIFT));
-    c.swap = (__mmask8)(swp & ~c.markers);
+    c->swap = (__mmask8)(swp & ~c->markers);
 
-    __mmask8 high = _mm512_mask_cmpgt_epu64_mask(c.pages, field, all_of(highest << 12));
+    __m512i field = _mm512_and_si512(line, all_of(FASTMM_PTE_PFN_MASK));
     __mmask8 not_zero = _mm512_mask_cmpneq_epu64_mask(
-        c.special, field, all_of((uint64_t)FASTMM_PFN_ZERO << FASTMM_PAGE_SHIFT));
+        c->special, field, all_of((uint64_t)FASTMM_PFN_ZERO << FASTMM_PAGE_SHIFT));
     __mmask8 none = _mm512_mask_test_epi64_mask(swp, line, all_of(FASTMM_PTE_PROTNONE));
     __mmask8 no_area = _mm512_mask_cmpge_epu64_mask(
-        c.swap, line, all_of((uint64_t)SWAP_AREAS << FASTMM_SWP_TYPE_SHIFT));
+        c->swap, line, all_of((uint64_t)SWAP_AREAS << FASTMM_SWP_TYPE_SHIFT));
     /* A marker without any bit but its flags, and at least one of them. */
     const uint64_t flags = FASTMM_MARKER_ALL << FASTMM_SWP_OFFSET_SHIFT;
     const uint64_t empty = fastmm_marker_make(FASTMM_MARKER_ALL) | flags;
     __mmask8 bad_marker = _mm512_mask_cmpneq_epu64_mask(
-                              c.markers, _mm512_or_si512(line, all_of(flags)), all_of(empty)) |
-                          _mm512_mask_cmpeq_epu64_mask(c.markers, line, all_of(empty));
-    c.odd = (high | none | no_area | bad_marker | (raw ? 0 : not_zero)) != 0;
+                              c->markers, _mm512_or_si512(line, all_of(flags)), all_of(empty)) |
+                          _mm512_mask_cmpeq_epu64_mask(c->markers, line, all_of(empty));
+    c->odd |= (none | no_area | bad_marker | (raw ? 0 : not_zero)) != 0;
+}
+
+AVX512 static inline struct classes classify(__m512i line, uint64_t highest,
+                                             const struct fastmm_vma *vma)
+{
+    struct classes c = {0};
+    __mmask8 present = _mm512_test_epi64_mask(line, all_of(FASTMM_PTE_PRESENT));
+    __mmask8 filled =
+        _mm512_test_epi64_mask(line, all_of(~(FASTMM_PTE_ACCESSED | FASTMM_PTE_DIRTY)));
+    __mmask8 swp = (__mmask8)(filled & ~present);
+    c.special = _mm512_mask_test_epi64_mask(present, line, all_of(FASTMM_PTE_SPECIAL));
+    c.pages = (__mmask8)(present & ~c.special);
+    c.odd =
+        _mm512_mask_cmpgt_epu64_mask(c.pages, _mm512_and_si512(line, all_of(FASTMM_PTE_PFN_MASK)),
+                                     all_of(highest << FASTMM_PAGE_SHIFT)) != 0;
+    if (c.special | swp)
+        classify_rest(&c, line, swp, vma->flags & (FASTMM_VM_PFNMAP | FASTMM_VM_MIXEDMAP));
     return c;
 }
 
@@ -128,33 +131,6 @@ AVX512 static inline unsigned push(uint64_t *list, __mmask8 chosen, __m512i line
 {
     _mm512_storeu_si512(list, _mm512_maskz_compress_epi64(chosen, line));
     return (unsigned)__builtin_popcount(chosen);
-}
-
-/* Pages by kind, twelve bits each: FASTMM_FRAME_ANON, FILE and SHMEM are what may be there. */
-#define KIND_COUNT_BITS 12
-
-static inline uint64_t kind_count(uint64_t counts, enum fastmm_frame_kind kind)
-{
-    return counts >> (KIND_COUNT_BITS * (unsigned)kind) & ((1u << KIND_COUNT_BITS) - 1);
-}
-
-static inline uint64_t count_kind(uint64_t word)
-{
-    return UINT64_C(1) << (KIND_COUNT_BITS * (unsigned)frame_kind(word));
-}
-
-/* Pages of the kinds that entries may map. */
-static inline uint64_t ordinary(uint64_t counts)
-{
-    return kind_count(counts, FASTMM_FRAME_ANON) + kind_count(counts, FASTMM_FRAME_FILE) +
-           kind_count(counts, FASTMM_FRAME_SHMEM);
-}
-
-static inline void add_kinds(struct rss_change *rss, uint64_t counts, int64_t sign)
-{
-    rss->by[FASTMM_RSS_ANON] += sign * (int64_t)kind_count(counts, FASTMM_FRAME_ANON);
-    rss->by[FASTMM_RSS_FILE] += sign * (int64_t)kind_count(counts, FASTMM_FRAME_FILE);
-    rss->by[FASTMM_RSS_SHMEM] += sign * (int64_t)kind_count(counts, FASTMM_FRAME_SHMEM);
 }
 
 #endif

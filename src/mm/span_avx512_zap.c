@@ -6,12 +6,6 @@
 
 #    include "span_avx512.h"
 
-/* What a page is told by an entry that goes: anonymous pages don't care. */
-static uint64_t told_by(fastmm_pte_t pte)
-{
-    return (fastmm_pte_dirty(pte) ? FRAME_DIRTY : 0) | (fastmm_pte_young(pte) ? FRAME_YOUNG : 0);
-}
-
 /* --- Optimistic ------------------------------------------------------------------------------ */
 
 AVX512 static inline __m512i tell(__m512i words, __m512i line)
@@ -30,88 +24,80 @@ static void free_lanes(struct fastmm_machine *machine, uint64_t pfn, unsigned un
 }
 
 AVX512 static inline bool drop_consecutive(struct fastmm_machine *machine, uint64_t pfn,
-                                           __m512i line, uint64_t *counts)
+                                           __m512i line, struct kinds *kinds)
 {
-    uint64_t *word = machine->frames.word + pfn;
-    __m512i words = _mm512_loadu_si512(word);
-    uint64_t kind = kind_of_words(words, *word);
-    if (FASTMM_UNLIKELY(!kind))
+    uint64_t *at = machine->frames.word + pfn, first = *at;
+    __m512i words = _mm512_loadu_si512(at);
+    if (FASTMM_UNLIKELY(!words_alike(words, first, 0)))
         return false;
     words = _mm512_sub_epi64(words, all_of(FRAME_MAPPED));
-    if (kind != FRAME_KIND(FASTMM_FRAME_ANON))
+    if (!frame_is_anon(first))
         words = tell(words, line);
-    _mm512_storeu_si512(word, words);
-    *counts += LINE * count_kind(kind);
+    _mm512_storeu_si512(at, words);
+    kinds_add(kinds, first & FRAME_KIND_MASK, LINE);
     __mmask8 unused = _mm512_testn_epi64_mask(words, all_of(FRAME_REF_MASK));
     if (unused)
         free_lanes(machine, pfn, unused);
     return true;
 }
 
-/* Drops the page of each entry of a list, one after the other. */
-static inline void drop_pages(struct fastmm_machine *machine, const fastmm_pte_t *ptes, unsigned n,
-                              uint64_t *counts)
-{
-    for (unsigned i = 0; i < n; i++) {
-        uint64_t pfn = (ptes[i] & FASTMM_PTE_PFN_MASK) >> FASTMM_PAGE_SHIFT;
-        uint64_t *word = &machine->frames.word[pfn];
-        *counts += count_kind(*word);
-        if (!frame_is_anon(*word))
-            *word |= told_by(ptes[i]);
-        frame_unmap(machine, pfn);
-    }
-}
-
-/* Zaps lines while they are pages. Returns how many entries were done. */
+/* Zaps lines while they are pages, or empty. Returns how many entries were done. */
 AVX512 static unsigned zap_page_lines(const struct zap *z, const struct table_span *span,
                                       struct rss_change *rss)
 {
     struct fastmm_machine *machine = z->mm->machine;
     const uint64_t highest = machine->frames.highest;
     const uint64_t forbidden = z->keep_uffd_wp ? FASTMM_PTE_UFFD_WP : 0;
-    uint64_t counts = 0;
+    const bool clear = !z->table_goes;
+    struct kinds kinds = {0};
     unsigned i = 0;
     for (; i + LINE <= span->count; i += LINE) {
         __m512i line = _mm512_loadu_si512(span->pte + i);
-        if (_mm512_test_epi64_mask(line, line) == 0)
-            continue;
         uint64_t pfn = line_of_pages(line, span->pte[i], highest, forbidden);
-        if (!pfn || !drop_consecutive(machine, pfn, line, &counts)) {
-            if (!line_is_pages(line, highest, forbidden))
-                break;
-            drop_pages(machine, span->pte + i, LINE, &counts);
-        }
-        _mm512_storeu_si512(span->pte + i, _mm512_setzero_si512());
+        if (FASTMM_LIKELY(pfn && drop_consecutive(machine, pfn, line, &kinds)))
+            ;
+        else if (_mm512_test_epi64_mask(line, line) == 0)
+            continue;
+        else if (line_is_pages(line, highest, forbidden))
+            drop_pages(machine, span->pte + i, LINE, &kinds);
+        else
+            break;
+        if (clear)
+            _mm512_storeu_si512(span->pte + i, _mm512_setzero_si512());
     }
-    add_kinds(rss, counts, -1);
+    kinds_apply(&kinds, rss, -1);
     return i;
 }
 
 /* --- General --------------------------------------------------------------------------------- */
 
 struct lists {
-    fastmm_pte_t page[FASTMM_PTES + LINE];
-    fastmm_pte_t swap[FASTMM_PTES + LINE];
+    fastmm_pte_t page[GENERAL + LINE];
+    fastmm_pte_t swap[GENERAL + LINE];
     unsigned pages, swaps;
 };
 
 AVX512 static bool collect(const struct zap *z, const struct table_span *span, struct lists *lists)
 {
+    const uint64_t highest = z->mm->machine->frames.highest;
+    unsigned pages = 0, swaps = 0;
     for (unsigned i = 0; i < span->count; i += LINE) {
-        __mmask8 live = lanes(span->count - i);
-        __m512i line = _mm512_maskz_loadu_epi64(live, span->pte + i);
-        if (!_mm512_test_epi64_mask(line, line))
+        __m512i line = _mm512_maskz_loadu_epi64(lanes(span->count - i), span->pte + i);
+        if (_mm512_test_epi64_mask(line, line) == 0)
             continue;
-        struct classes k = classify(line, live, z->mm->machine->frames.highest, z->vma);
+        struct classes k = classify(line, highest, z->vma);
         if (FASTMM_UNLIKELY(k.odd))
             return false;
-        lists->pages += push(lists->page + lists->pages, k.pages, line);
+        pages += push(lists->page + pages, k.pages, line);
         if (k.swap)
-            lists->swaps += push(lists->swap + lists->swaps, k.swap, line);
+            swaps += push(lists->swap + swaps, k.swap, line);
     }
+    lists->pages = pages;
+    lists->swaps = swaps;
     return true;
 }
 
+/* Empties what isn't empty: bits that hardware left in empty entries stay. */
 AVX512 static void clear(const struct table_span *span)
 {
     for (unsigned i = 0; i < span->count; i += LINE) {
@@ -119,24 +105,24 @@ AVX512 static void clear(const struct table_span *span)
         __m512i line = _mm512_maskz_loadu_epi64(live, span->pte + i);
         __mmask8 filled =
             _mm512_test_epi64_mask(line, all_of(~(FASTMM_PTE_ACCESSED | FASTMM_PTE_DIRTY)));
-        if (filled)
-            _mm512_mask_storeu_epi64(span->pte + i, filled, _mm512_setzero_si512());
+        _mm512_mask_storeu_epi64(span->pte + i, filled, _mm512_setzero_si512());
     }
 }
 
+/* At most GENERAL entries. */
 static bool zap_general(const struct zap *z, const struct table_span *span, struct rss_change *rss)
 {
     struct fastmm_machine *machine = z->mm->machine;
     struct lists lists;
-    uint64_t counts = 0;
-    lists.pages = lists.swaps = 0;
+    struct kinds kinds = {0};
     if (z->keep_guards || !collect(z, span, &lists))
         return fastmm_zap_plain(z, span);
-    drop_pages(machine, lists.page, lists.pages, &counts);
+    drop_pages(machine, lists.page, lists.pages, &kinds);
     for (unsigned i = 0; i < lists.swaps; i++)
         fastmm_swap_put(machine, lists.swap[i]);
-    clear(span);
-    add_kinds(rss, counts, -1);
+    if (!z->table_goes)
+        clear(span);
+    kinds_apply(&kinds, rss, -1);
     rss->by[FASTMM_RSS_SWAP] -= lists.swaps;
     return false;
 }
@@ -144,8 +130,16 @@ static bool zap_general(const struct zap *z, const struct table_span *span, stru
 AVX512 bool fastmm_zap_avx512(const struct zap *z, const struct table_span *span)
 {
     struct rss_change rss = {{0}};
-    struct table_span rest = span_from(span, zap_page_lines(z, span, &rss));
-    bool left = rest.count && zap_general(z, &rest, &rss);
+    unsigned done = 0;
+    bool left = false;
+    while (done < span->count) {
+        struct table_span rest = span_from(span, done);
+        unsigned lines = zap_page_lines(z, &rest, &rss);
+        rest = span_from(&rest, lines);
+        rest.count = rest.count < GENERAL ? rest.count : GENERAL;
+        left |= rest.count && zap_general(z, &rest, &rss);
+        done += lines + rest.count;
+    }
     _mm256_zeroupper();
     rss_apply(&z->mm->rss, &rss);
     return left;

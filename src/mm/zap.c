@@ -84,7 +84,7 @@ static inline bool first_is_copied(const struct fastmm_mm *mm, const struct fast
 void fastmm_zap_range(struct fastmm_mm *mm, const struct fastmm_vma *vma, uint64_t start,
                       uint64_t end, enum zap_reason reason)
 {
-    const struct zap z = {
+    struct zap z = {
         .mm = mm,
         .vma = vma,
         .keep_guards = reason == ZAP_DONTNEED,
@@ -95,6 +95,7 @@ void fastmm_zap_range(struct fastmm_mm *mm, const struct fastmm_vma *vma, uint64
     struct table_walk walk = table_walk(mm, start, end);
     struct table_span span;
     while (fastmm_table_walk_next(&walk, &span)) {
+        z.table_goes = reason == ZAP_UNMAP && span.count == FASTMM_PTES;
         bool left = mm->machine->span_ops->zap(&z, &span);
         /* Unmapping frees tables itself, by what else they serve. */
         if (reason == ZAP_DONTNEED && !left && span.count == FASTMM_PTES)

@@ -7,7 +7,8 @@
 
 enum zap_reason {
     ZAP_DONTNEED, /* the mapping stays: guards, and uffd-wp of pages that will come back, too */
-    ZAP_UNMAP     /* the mapping goes, and everything with it */
+    ZAP_ALL,      /* the mapping stays, nothing else */
+    ZAP_UNMAP     /* the mapping goes, and everything with it: the caller prunes the tables next */
 };
 
 /* Pages of objects come back, and with them their protection. */
