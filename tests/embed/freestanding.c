@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The single file without a C library: this file has everything that it asks of its host, and a
- * start of its own. x86-64 only. docs/embedding.md lists what is supplied here.
+ * start of its own. x86-64 only. docs/embedding.md lists what is supplied here. With
+ * MEMORY_BY_FASTMM the memory routines are the library's.
  */
 #include "fastmm.h"
 
@@ -85,6 +86,25 @@ unsigned long getauxval(unsigned long type)
     return 0;
 }
 
+#ifdef MEMORY_BY_FASTMM
+
+void *memmove(void *dst, const void *src, size_t n)
+{
+    return fastmm_move(dst, src, n);
+}
+
+void *memcpy(void *dst, const void *src, size_t n)
+{
+    return fastmm_copy(dst, src, n);
+}
+
+void *memset(void *dst, int value, size_t n)
+{
+    return fastmm_fill(dst, value, n);
+}
+
+#else
+
 void *memmove(void *dst, const void *src, size_t n)
 {
     volatile unsigned char *d = dst;
@@ -109,6 +129,8 @@ void *memset(void *dst, int value, size_t n)
         ((volatile unsigned char *)dst)[i] = (unsigned char)value;
     return dst;
 }
+
+#endif
 
 int memcmp(const void *a, const void *b, size_t n)
 {

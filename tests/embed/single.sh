@@ -141,7 +141,10 @@ run_freestanding() {
         echo "SKIP: the program's start is written for x86-64"
         exit 77
     fi
-    for flags in -O0 '-O2 -DFASTMM_ONLY_COUNTER -DFASTMM_ONLY_COPY'; do
+    loops=
+    "$cc" --version | grep -qi clang || loops=-fno-tree-loop-distribute-patterns
+    for flags in -O0 '-O2 -DFASTMM_ONLY_COUNTER -DFASTMM_ONLY_COPY' "-O1 -DMEMORY_BY_FASTMM $loops" \
+        "-O3 -DMEMORY_BY_FASTMM $loops"; do
         # shellcheck disable=SC2086 # lists
         "$cc" -std=gnu11 $flags $warnings -ffreestanding -fno-builtin -fno-stack-protector \
             -nostdlib -static -fno-pie -I"$single" \
