@@ -13,6 +13,7 @@ static const struct tool tools[] = {
     {"record", tool_record, "a live process's address space, written to a snapshot file"},
     {"snapshot", tool_snapshot, "what is in a snapshot file"},
     {"tune", tool_tune, "measure copying and clearing here: what to use for which size"},
+    {"walk", tool_walk, "the page tables of a live process, and what a fork would copy"},
 };
 
 #define TOOL_COUNT (sizeof(tools) / sizeof(tools[0]))

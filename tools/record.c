@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,15 +32,6 @@ struct options {
     bool force, help;
 };
 
-/* A process number, or 0. */
-static long parse_pid(const char *text)
-{
-    char *end;
-    errno = 0;
-    long pid = strtol(text, &end, 10);
-    return errno || *end || end == text || pid <= 0 || pid > INT_MAX ? 0 : pid;
-}
-
 static int parse_options(int argc, char **argv, struct options *o)
 {
     static const struct option longs[] = {{"pid", required_argument, NULL, 'p'},
@@ -55,7 +45,7 @@ static int parse_options(int argc, char **argv, struct options *o)
     while ((option = getopt_long(argc, argv, "p:o:fh", longs, NULL)) != -1) {
         switch (option) {
         case 'p':
-            o->pid = parse_pid(optarg);
+            o->pid = tool_pid(optarg);
             if (!o->pid)
                 return tool_misused("record", "not a process number: %s", optarg);
             break;

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int tool_fail(struct tool_error *error, const char *format, ...)
@@ -66,4 +68,12 @@ const char *tool_size(struct tool_size *buffer, uint64_t bytes)
     else
         snprintf(buffer->text, sizeof(buffer->text), "%.4g %s", value, units[unit]);
     return buffer->text;
+}
+
+long tool_pid(const char *text)
+{
+    char *end;
+    errno = 0;
+    long pid = strtol(text, &end, 10);
+    return errno || *end || end == text || pid <= 0 || pid > INT_MAX ? 0 : pid;
 }

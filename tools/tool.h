@@ -29,6 +29,7 @@ int tool_mm(int argc, char **argv);
 int tool_record(int argc, char **argv);
 int tool_snapshot(int argc, char **argv);
 int tool_tune(int argc, char **argv);
+int tool_walk(int argc, char **argv);
 
 /* Why something failed, for a person: "file:line: what". */
 struct tool_error {
@@ -50,6 +51,9 @@ int tool_misused(const char *tool, const char *format, ...) __attribute__((forma
  * (a full disk must not look like success).
  */
 int tool_finish(void);
+
+/* A process number, or 0. */
+long tool_pid(const char *text);
 
 /* "48 KiB", "1.25 MiB", "never" for UINT64_MAX. Returns its buffer. */
 struct tool_size {
