@@ -61,6 +61,10 @@ echo 'CPUID 7: nonsense' >>"$scratch/zen3"
 expect 1 '' "$scratch/zen3:4: four registers" info --cpuid "$scratch/zen3"
 
 expect 0 'usage: fastmm record' '' record --help
+expect 0 'usage: fastmm walk' '' walk --help
+expect 2 '' 'is expected' walk
+expect 2 '' 'not a process number' walk --pid x
+expect 1 '' 'no process' walk --pid 2147483647
 expect 0 'usage: fastmm snapshot' '' snapshot --help
 expect 2 '' 'pid is missing' record
 expect 1 '' 'no process 2147483647' record --pid 2147483647 -o "$scratch/none"
@@ -70,9 +74,9 @@ expect 1 '' 'exists; --force' record --pid $$ -o "$scratch/shell"
 expect 1 '' 'byte 0: this is not a snapshot' snapshot "$scratch/zen3"
 
 expect 0 'usage: fastmm mm' '' mm --help
-expect 2 '' 'run or fuzz is expected' mm
+expect 2 '' 'is expected' mm
 expect 2 '' 'a trace file is expected' mm run
-expect 2 '' "on needs model" mm run --on moon
+expect 2 '' "makes no sense" mm run --on moon
 expect 2 '' "makes no sense" mm fuzz --ops none
 expect 2 '' '/no/such/file: No such file' mm run /no/such/file
 printf 'p0 map 0 2 rw\np0 write 0 2 = ok\np0 rss anon 2\n' >"$scratch/trace"

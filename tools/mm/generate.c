@@ -249,12 +249,16 @@ static const struct {
 };
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))
 
+/* So many operations map something first, since most others mean little before. */
+#define FIRST_MAPS 6u
+
 static void make_op(struct generator *g, struct trace_op *op)
 {
     unsigned total = 0, at = 0;
     for (unsigned i = 0; i < VERBS; i++)
         total += verbs[i].weight;
-    for (unsigned left = below(g, total); left >= verbs[at].weight; at++)
+    unsigned left = g->trace->count < FIRST_MAPS ? 0 : below(g, total); /* row 0 maps */
+    for (; left >= verbs[at].weight; at++)
         left -= verbs[at].weight;
     *op = (struct trace_op){
         .verb = verbs[at].verb, .process = some_process(g), .object = -1, .number = -1};
