@@ -196,12 +196,12 @@ FASTMM_INLINE void fastmm_copy_evex_upto128(void *dst, const void *src, size_t n
 }
 
 /*
- * A masked access whose 64 bytes reach into the next page may take a hundred nanoseconds when that
- * page isn't mapped, although nothing there is selected.
+ * Whether an access of `reach` bytes leaves the page. A masked one that does may take a hundred
+ * nanoseconds when the next page isn't mapped, although nothing there is selected.
  */
-FASTMM_INLINE int fastmm_copy_near_page_end(const void *p)
+FASTMM_INLINE int fastmm_copy_leaves_page(const void *p, size_t reach)
 {
-    return ((uintptr_t)p & 4095) > 4096 - FASTMM_COPY_INLINE_MAX;
+    return ((uintptr_t)p & 4095) > 4096 - reach;
 }
 
 /* Copy of 1 <= n <= 128 bytes, none within 128 bytes of a page's end. */
@@ -229,29 +229,45 @@ FASTMM_INLINE void fastmm_copy_evex_masked(void *dst, const void *src, size_t n)
     }
 }
 
-/*
- * Fill of 1 <= n <= 128 bytes, none within 128 bytes of a page's end. A register cleared is sooner
- * ready than one broadcast to.
- */
+/* What fills: a register, which is sooner ready when it is cleared than when it is broadcast to. */
+#    define FASTMM_FILL_ZERO  "vpxord %%zmm16, %%zmm16, %%zmm16\n\t"
+#    define FASTMM_FILL_VALUE "vpbroadcastb %[value], %%zmm16\n\t"
+#    define FASTMM_FILL_MASKED            \
+        "bzhi %[n], %[mask], %[mask]\n\t" \
+        "kmovq %[mask], %%k1\n\t"         \
+        "vmovdqu8 %%zmm16, (%[dst])%{%%k1%}"
+#    define FASTMM_FILL_ENDS              \
+        "vmovdqu64 %%zmm16, (%[dst])\n\t" \
+        "vmovdqu64 %%zmm16, -64(%[dst], %[n])"
+
+/* Fill of 1 <= n <= 64 bytes, none within 64 bytes of a page's end. */
 FASTMM_INLINE void fastmm_fill_evex_masked(void *dst, int value, size_t n)
 {
     uint64_t mask = ~(uint64_t)0;
     if (__builtin_constant_p(value) && value == 0)
-        __asm__ volatile("vpxord %%zmm16, %%zmm16, %%zmm16" : : : FASTMM_COPY_EVEX_CLOBBERS);
-    else
-        __asm__ volatile("vpbroadcastb %0, %%zmm16" : : "r"(value) : FASTMM_COPY_EVEX_CLOBBERS);
-    if (n <= 64)
-        __asm__ volatile("bzhi %2, %0, %0\n\t"
-                         "kmovq %0, %%k1\n\t"
-                         "vmovdqu8 %%zmm16, (%1)%{%%k1%}"
-                         : "+r"(mask)
-                         : "r"(dst), "r"((uint64_t)n)
+        __asm__ volatile(FASTMM_FILL_ZERO FASTMM_FILL_MASKED
+                         : [mask] "+r"(mask)
+                         : [dst] "r"(dst), [n] "r"((uint64_t)n)
                          : FASTMM_COPY_EVEX_CLOBBERS);
     else
-        __asm__ volatile("vmovdqu64 %%zmm16, (%0)\n\t"
-                         "vmovdqu64 %%zmm16, -64(%0, %1)"
+        __asm__ volatile(FASTMM_FILL_VALUE FASTMM_FILL_MASKED
+                         : [mask] "+r"(mask)
+                         : [dst] "r"(dst), [n] "r"((uint64_t)n), [value] "r"(value)
+                         : FASTMM_COPY_EVEX_CLOBBERS);
+}
+
+/* Fill of 64 <= n <= 128 bytes. */
+FASTMM_INLINE void fastmm_fill_evex_upto128(void *dst, int value, size_t n)
+{
+    if (__builtin_constant_p(value) && value == 0)
+        __asm__ volatile(FASTMM_FILL_ZERO FASTMM_FILL_ENDS
                          :
-                         : "r"(dst), "r"(n)
+                         : [dst] "r"(dst), [n] "r"(n)
+                         : FASTMM_COPY_EVEX_CLOBBERS);
+    else
+        __asm__ volatile(FASTMM_FILL_VALUE FASTMM_FILL_ENDS
+                         :
+                         : [dst] "r"(dst), [n] "r"(n), [value] "r"(value)
                          : FASTMM_COPY_EVEX_CLOBBERS);
 }
 #else
@@ -310,20 +326,31 @@ FASTMM_INLINE void *fastmm_fill(void *dst, int value, size_t n)
     if (FASTMM_COPY_SANITIZED || FASTMM_COPY_CONSTANT(n))
         return n ? __builtin_memset(dst, value, n) : dst;
 #if FASTMM_COPY_EVEX
-    if (FASTMM_LIKELY(n - 1 < FASTMM_COPY_INLINE_MAX)) {
+    /* One test for 0 and for more than 64 bytes: most sizes meet no other. */
+    if (FASTMM_LIKELY(n - 1 < 64)) {
         uint32_t level = fastmm_copy_level_now();
-        if (FASTMM_LIKELY(level == FASTMM_COPY_LEVEL_EVEX && !fastmm_copy_near_page_end(dst))) {
+        if (FASTMM_LIKELY(level == FASTMM_COPY_LEVEL_EVEX && !fastmm_copy_leaves_page(dst, 64)))
             fastmm_fill_evex_masked(dst, value, n);
+        else if (level == FASTMM_COPY_LEVEL_UNKNOWN)
+            fastmm_fill_large(dst, value, n);
+        else
+            fastmm_fill_upto64(dst, value, n);
+        return dst;
+    }
+    if (n <= FASTMM_COPY_INLINE_MAX) {
+        if (n == 0)
+            return dst;
+        if (fastmm_copy_level_now() == FASTMM_COPY_LEVEL_EVEX) {
+            fastmm_fill_evex_upto128(dst, value, n);
             return dst;
         }
-        if (level == FASTMM_COPY_LEVEL_UNKNOWN)
-            return fastmm_fill_large(dst, value, n);
     }
-#endif
+#else
     if (n <= 64) {
         fastmm_fill_upto64(dst, value, n);
         return dst;
     }
+#endif
     return fastmm_fill_large(dst, value, n);
 }
 
@@ -337,8 +364,9 @@ FASTMM_INLINE void *fastmm_copy_masked(void *dst, const void *src, size_t n)
 #if FASTMM_COPY_EVEX && !defined(FASTMM_CHECKED)
     if (n - 1 < FASTMM_COPY_INLINE_MAX) {
         uint32_t level = fastmm_copy_level_now();
-        int near_end = fastmm_copy_near_page_end(dst) | fastmm_copy_near_page_end(src);
-        if (FASTMM_LIKELY(level == FASTMM_COPY_LEVEL_EVEX && !near_end)) {
+        int leaves = fastmm_copy_leaves_page(dst, FASTMM_COPY_INLINE_MAX) |
+                     fastmm_copy_leaves_page(src, FASTMM_COPY_INLINE_MAX);
+        if (FASTMM_LIKELY(level == FASTMM_COPY_LEVEL_EVEX && !leaves)) {
             fastmm_copy_evex_masked(dst, src, n);
             return dst;
         }

@@ -112,10 +112,13 @@ void fastmm_page_copy(void *dst, const void *src)
 
 /* ---- Huge ranges and streaming -------------------------------------------------------------- */
 
-/* Streaming where the architecture has it; a forced implementation doesn't change what was asked.
+/*
+ * Streaming where the architecture has it; a forced implementation doesn't change what was asked.
+ * The choice is made, since it decides how wide the stores are.
  */
 static const struct fastmm_copy_ops *stream_ops(void)
 {
+    fastmm_copy_choice_made();
     const struct fastmm_copy_ops *ops = fastmm_copy_impl_ops(FASTMM_COPY_STREAM);
     return ops ? ops : &fastmm_copy_ops_scalar;
 }

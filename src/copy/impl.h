@@ -20,6 +20,7 @@ extern const struct fastmm_copy_ops fastmm_copy_ops_scalar;
 extern const struct fastmm_copy_ops fastmm_copy_ops_sse2;
 extern const struct fastmm_copy_ops fastmm_copy_ops_avx2;
 extern const struct fastmm_copy_ops fastmm_copy_ops_avx512;
+extern const struct fastmm_copy_ops fastmm_copy_ops_avx512_source; /* aligns the source instead */
 extern const struct fastmm_copy_ops fastmm_copy_ops_rep;
 extern const struct fastmm_copy_ops fastmm_copy_ops_stream;
 #endif

@@ -21,7 +21,8 @@ static const struct fastmm_copy_rule rules[] = {
      * vectors, but beyond the first-level cache rep is 1.1 to 1.4 times as fast at every size, up
      * to DRAM, where it doesn't read the destination. Blocks that alias within a line lose 4 to 35
      * % and below 128 bytes a factor of 4.7; no slow zone at the sizes where rep is used. rep stosb
-     * wins beyond the second-level cache, 1.2 times.
+     * wins beyond the second-level cache, 1.2 times. Vectors run 4 to 10 % faster over an aligned
+     * source than over an aligned destination (513 to 2112 bytes in the first-level cache).
      */
     {FASTMM_CPU_VENDOR_AMD,
      0x1a,
@@ -32,6 +33,7 @@ static const struct fastmm_copy_rule rules[] = {
      1,
      1,
      0,
+     1,
      1},
     /*
      * AMD family 19h (Zen 3 and 4) and its Hygon kin: no better than vectors below DRAM sizes, 16
@@ -47,22 +49,23 @@ static const struct fastmm_copy_rule rules[] = {
      1,
      1,
      63,
-     64},
+     64,
+     0},
     {FASTMM_CPU_VENDOR_AMD, 0, 0x19, FEATURE(ERMS), NEVER(FASTMM_COPY_WHY_FAMILY_SLOW_REP),
-     NEVER(FASTMM_COPY_WHY_FAMILY_SLOW_REP), 0, 1, 63, 64},
+     NEVER(FASTMM_COPY_WHY_FAMILY_SLOW_REP), 0, 1, 63, 64, 0},
     {FASTMM_CPU_VENDOR_HYGON, 0, UINT32_MAX, FEATURE(ERMS), NEVER(FASTMM_COPY_WHY_FAMILY_SLOW_REP),
-     NEVER(FASTMM_COPY_WHY_FAMILY_SLOW_REP), 0, 1, 63, 64},
+     NEVER(FASTMM_COPY_WHY_FAMILY_SLOW_REP), 0, 1, 63, 64, 0},
     /* Intel's optimization manual, "Memory copy": slow when the destination follows the source by
      * less than a line, modulo a page. The sizes are those where C libraries switch. */
     {FASTMM_CPU_VENDOR_INTEL, 6, UINT32_MAX, FEATURE(ERMS) | FEATURE(FSRM),
-     FROM(2112, FASTMM_COPY_WHY_FSRM), FROM(4096, FASTMM_COPY_WHY_ERMS), 0, 1, 63, 1},
+     FROM(2112, FASTMM_COPY_WHY_FSRM), FROM(4096, FASTMM_COPY_WHY_ERMS), 0, 1, 63, 1, 0},
     {FASTMM_CPU_VENDOR_INTEL, 6, UINT32_MAX, FEATURE(ERMS), FROM(4096, FASTMM_COPY_WHY_ERMS),
-     FROM(4096, FASTMM_COPY_WHY_ERMS), 0, 1, 63, 1},
+     FROM(4096, FASTMM_COPY_WHY_ERMS), 0, 1, 63, 1, 0},
     /* Fast strings advertised, but nobody measured. */
     {FASTMM_CPU_VENDOR_OTHER, 0, 0, FEATURE(ERMS), NEVER(FASTMM_COPY_WHY_VENDOR_UNKNOWN),
-     NEVER(FASTMM_COPY_WHY_VENDOR_UNKNOWN), 0, 1, 63, 1},
+     NEVER(FASTMM_COPY_WHY_VENDOR_UNKNOWN), 0, 1, 63, 1, 0},
     {FASTMM_CPU_VENDOR_OTHER, 0, 0, 0, NEVER(FASTMM_COPY_WHY_NO_ERMS),
-     NEVER(FASTMM_COPY_WHY_NO_ERMS), 0, 1, 63, 1},
+     NEVER(FASTMM_COPY_WHY_NO_ERMS), 0, 1, 63, 1, 0},
 };
 
 #define RULES (sizeof(rules) / sizeof(rules[0]))

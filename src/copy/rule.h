@@ -25,7 +25,8 @@ struct fastmm_copy_rule {
     uint32_t copy_streams; /* 1: rep movsb goes on winning where streaming would start */
     uint32_t alias_first;  /* slow zone of (dst - src) & 4095; empty when first > last */
     uint32_t alias_last;
-    uint32_t align; /* slow unless the destination is aligned so */
+    uint32_t align;                /* slow unless the destination is aligned so */
+    uint32_t vectors_align_source; /* 1: loads that cross lines cost 64-byte vectors most */
 };
 
 /* The rule for a CPU; never NULL. */

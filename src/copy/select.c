@@ -13,6 +13,7 @@
 #include "copy/select.h"
 
 #include "base/words.h"
+#include "copy/rule.h"
 #include "copy/straight.h"
 
 #include <stddef.h>
@@ -45,6 +46,17 @@ static uint64_t straight(const struct fastmm_copy_plan *plan, uint64_t plain_end
     return smaller(plain_end, FASTMM_STRAIGHT_MAX + 1) - FASTMM_STRAIGHT_MIN;
 }
 
+static const struct fastmm_copy_ops *vector_ops(const struct fastmm_copy_plan *plan)
+{
+#ifdef __x86_64__
+    const struct fastmm_cpu *cpu = fastmm_cpu_native();
+    if (plan->vector == FASTMM_COPY_AVX512 &&
+        fastmm_copy_rule_for(cpu, cpu->usable)->vectors_align_source)
+        return &fastmm_copy_ops_avx512_source;
+#endif
+    return fastmm_copy_impl_ops(plan->vector);
+}
+
 static int choose(const struct fastmm_copy_settings *settings, struct fastmm_copy_choice *choice,
                   const char **reason)
 {
@@ -53,7 +65,7 @@ static int choose(const struct fastmm_copy_settings *settings, struct fastmm_cop
     if (error)
         return error;
     const struct fastmm_copy_plan *plan = &choice->plan;
-    choice->fast.vector = *fastmm_copy_impl_ops(plan->vector);
+    choice->fast.vector = *vector_ops(plan);
     choice->fast.copy_plain_end = smaller(plan->copy.rep_min.bytes, plan->copy.stream_min.bytes);
     choice->fast.fill_plain_end = smaller(plan->fill.rep_min.bytes, plan->fill.stream_min.bytes);
     choice->fast.copy_straight = straight(plan, choice->fast.copy_plain_end);

@@ -23,7 +23,17 @@
 /* n bytes, 128 <= n <= 512. */
 static inline void fastmm_copy_straight(void *dst, const void *src, size_t n)
 {
-    if (n <= 256)
+    if (n <= 192)
+        __asm__ volatile("vmovdqu64 (%1), %%zmm16\n\t"
+                         "vmovdqu64 64(%1), %%zmm17\n\t"
+                         "vmovdqu64 -64(%1, %2), %%zmm18\n\t"
+                         "vmovdqu64 %%zmm16, (%0)\n\t"
+                         "vmovdqu64 %%zmm17, 64(%0)\n\t"
+                         "vmovdqu64 %%zmm18, -64(%0, %2)"
+                         :
+                         : "r"(dst), "r"(src), "r"(n)
+                         : FASTMM_STRAIGHT_CLOBBERS);
+    else if (n <= 256)
         __asm__ volatile("vmovdqu64 (%1), %%zmm16\n\t"
                          "vmovdqu64 64(%1), %%zmm17\n\t"
                          "vmovdqu64 -128(%1, %2), %%zmm18\n\t"
@@ -32,6 +42,22 @@ static inline void fastmm_copy_straight(void *dst, const void *src, size_t n)
                          "vmovdqu64 %%zmm17, 64(%0)\n\t"
                          "vmovdqu64 %%zmm18, -128(%0, %2)\n\t"
                          "vmovdqu64 %%zmm19, -64(%0, %2)"
+                         :
+                         : "r"(dst), "r"(src), "r"(n)
+                         : FASTMM_STRAIGHT_CLOBBERS);
+    else if (n <= 384)
+        __asm__ volatile("vmovdqu64 (%1), %%zmm16\n\t"
+                         "vmovdqu64 64(%1), %%zmm17\n\t"
+                         "vmovdqu64 128(%1), %%zmm18\n\t"
+                         "vmovdqu64 -192(%1, %2), %%zmm19\n\t"
+                         "vmovdqu64 -128(%1, %2), %%zmm20\n\t"
+                         "vmovdqu64 -64(%1, %2), %%zmm21\n\t"
+                         "vmovdqu64 %%zmm16, (%0)\n\t"
+                         "vmovdqu64 %%zmm17, 64(%0)\n\t"
+                         "vmovdqu64 %%zmm18, 128(%0)\n\t"
+                         "vmovdqu64 %%zmm19, -192(%0, %2)\n\t"
+                         "vmovdqu64 %%zmm20, -128(%0, %2)\n\t"
+                         "vmovdqu64 %%zmm21, -64(%0, %2)"
                          :
                          : "r"(dst), "r"(src), "r"(n)
                          : FASTMM_STRAIGHT_CLOBBERS);

@@ -4,7 +4,9 @@
  * weakly ordered, so each exit after one goes through sfence (Intel SDM volume 1, 10.4.6.2); blocks
  * too short to hold a line are done by plain stores and need none.
  *
- * 16-byte stores do: the CPU merges them to whole lines before they leave the core.
+ * 16-byte stores would do, since the CPU merges them to whole lines before they leave the core. One
+ * store a line is 8 to 12 % faster all the same where there are registers for it (Zen 5, copies of
+ * 64 KiB to 128 MiB).
  */
 #include "copy/impl.h"
 
@@ -41,6 +43,52 @@ FASTMM_INLINE size_t head_of(const void *dst)
     return -(uintptr_t)dst & (LINE - 1);
 }
 
+/* As many whole lines as n bytes hold, one at least. Returns the bytes done. Assembly as in
+ * copy_inline.h, for the same reasons. */
+static size_t copy_lines(unsigned char *d, const unsigned char *s, size_t n)
+{
+    size_t done = 0;
+#    if FASTMM_COPY_EVEX
+    int wide = fastmm_copy_level_now() == FASTMM_COPY_LEVEL_EVEX;
+    for (; wide && n - done >= LINE; done += LINE)
+        __asm__ volatile("vmovdqu64 (%1), %%zmm16\n\t"
+                         "vmovntdq %%zmm16, (%0)"
+                         :
+                         : "r"(d + done), "r"(s + done)
+                         : FASTMM_COPY_EVEX_CLOBBERS);
+#    endif
+    for (; n - done >= LINE; done += LINE)
+        stream_line(d + done, FASTMM_COPY_LOAD(fastmm_copy_v16, s + done),
+                    FASTMM_COPY_LOAD(fastmm_copy_v16, s + done + 16),
+                    FASTMM_COPY_LOAD(fastmm_copy_v16, s + done + 32),
+                    FASTMM_COPY_LOAD(fastmm_copy_v16, s + done + 48));
+    return done;
+}
+
+static size_t fill_lines(unsigned char *d, int value, size_t n)
+{
+    size_t bytes = n & ~(size_t)(LINE - 1);
+#    if FASTMM_COPY_EVEX
+    if (fastmm_copy_level_now() == FASTMM_COPY_LEVEL_EVEX) {
+        unsigned char *to = d;
+        __asm__ volatile("vpbroadcastb %[value], %%zmm16\n"
+                         "1:\tvmovntdq %%zmm16, (%[to])\n\t"
+                         "add $64, %[to]\n\t"
+                         "cmp %[end], %[to]\n\t"
+                         "jne 1b"
+                         : [to] "+r"(to)
+                         : [end] "r"(d + bytes), [value] "r"(value)
+                         : FASTMM_COPY_EVEX_CLOBBERS, "cc");
+        return bytes;
+    }
+#    endif
+    uint64_t word = (uint64_t)(unsigned char)value * 0x0101010101010101u;
+    fastmm_copy_v16 x = {word, word};
+    for (size_t done = 0; done < bytes; done += LINE)
+        stream_line(d + done, x, x, x, x);
+    return bytes;
+}
+
 static void *copy(void *dst, const void *src, size_t n)
 {
     unsigned char *d = (unsigned char *)dst;
@@ -50,14 +98,7 @@ static void *copy(void *dst, const void *src, size_t n)
         return fastmm_copy_ops_sse2.copy(dst, src, n);
 
     fastmm_copy_upto64(d, s, head);
-    size_t done = head;
-    for (; n - done >= LINE; done += LINE) {
-        const unsigned char *from = s + done;
-        stream_line(d + done, FASTMM_COPY_LOAD(fastmm_copy_v16, from),
-                    FASTMM_COPY_LOAD(fastmm_copy_v16, from + 16),
-                    FASTMM_COPY_LOAD(fastmm_copy_v16, from + 32),
-                    FASTMM_COPY_LOAD(fastmm_copy_v16, from + 48));
-    }
+    size_t done = head + copy_lines(d + head, s + head, n - head);
     fastmm_copy_upto64(d + done, s + done, n - done);
     _mm_sfence();
     return dst;
@@ -79,11 +120,7 @@ static void *fill(void *dst, int value, size_t n)
         return fastmm_copy_ops_sse2.fill(dst, value, n);
 
     fastmm_fill_upto64(d, value, head);
-    uint64_t word = (uint64_t)(unsigned char)value * 0x0101010101010101u;
-    fastmm_copy_v16 x = {word, word};
-    size_t done = head;
-    for (; n - done >= LINE; done += LINE)
-        stream_line(d + done, x, x, x, x);
+    size_t done = head + fill_lines(d + head, value, n - head);
     fastmm_fill_upto64(d + done, value, n - done);
     _mm_sfence();
     return dst;

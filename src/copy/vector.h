@@ -4,10 +4,10 @@
  * sse2.c, avx2.c and avx512.c differ in nothing else.
  *
  * A copy is composed from blocks. Up to 64 bytes: the inline body. Up to 4 vectors: four that
- * overlap as the size demands, without a branch on it. Above: a loop of blocks over aligned
- * destinations, with the unaligned ends loaded before the first store and stored after the last,
- * which makes both directions right for overlapping blocks too. Copy and move are therefore one
- * function. A block is 4 vectors, or 2 of the widest: what the last one writes twice costs more
+ * overlap as the size demands, without a branch on it. Above: a loop of blocks that is
+ * aligned on one side, with the unaligned ends loaded before the first store and stored after the
+ * last, which makes both directions right for overlapping blocks too. Copy and move are therefore
+ * one function. A block is 4 vectors, or 2 of the widest: what the last one writes twice costs more
  * than a branch in ten.
  */
 #ifndef FASTMM_SRC_COPY_VECTOR_H
@@ -88,15 +88,17 @@ FASTMM_INLINE void copy_two_blocks(unsigned char *d, const unsigned char *s, siz
     store_block(d + n - BLOCK, tail);
 }
 
-static void copy_forward(unsigned char *d, const unsigned char *s, size_t n)
+/* `aligned` is d or s, whichever the loop is to meet at whole vectors. */
+FASTMM_INLINE void copy_forward(unsigned char *d, const unsigned char *s, size_t n,
+                                const unsigned char *aligned)
 {
     unsigned char *end = d + n - BLOCK;
     struct block tail = load_block(s + n - BLOCK);
     vec head = *(const vec *)s;
-    size_t skip = VECTOR_BYTES - ((uintptr_t)d & (VECTOR_BYTES - 1));
+    size_t skip = VECTOR_BYTES - ((uintptr_t)aligned & (VECTOR_BYTES - 1));
     unsigned char *to = d + skip;
     for (s += skip; to < end; to += BLOCK, s += BLOCK)
-        store_block_aligned(to, load_block(s));
+        store_block(to, load_block(s));
     store_block(end, tail);
     *(vec *)d = head;
 }
@@ -112,7 +114,7 @@ static void copy_backward(unsigned char *d, const unsigned char *s, size_t n)
     store_block(d, head);
 }
 
-static void *move(void *dst, const void *src, size_t n)
+FASTMM_INLINE void *move_aligning(void *dst, const void *src, size_t n, const void *aligned)
 {
     unsigned char *d = (unsigned char *)dst;
     const unsigned char *s = (const unsigned char *)src;
@@ -125,8 +127,13 @@ static void *move(void *dst, const void *src, size_t n)
     else if (fastmm_copy_backward(dst, src, n))
         copy_backward(d, s, n);
     else
-        copy_forward(d, s, n);
+        copy_forward(d, s, n, (const unsigned char *)aligned);
     return dst;
+}
+
+static void *move(void *dst, const void *src, size_t n)
+{
+    return move_aligning(dst, src, n, dst);
 }
 
 FASTMM_INLINE vec splat(int value)

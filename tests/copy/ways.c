@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ways.h"
 
+#include "copy/impl.h"
 #include "test_main.h"
 
 #include <fastmm/copy.h>
@@ -75,6 +76,15 @@ FILL(large_fill, fastmm_fill_large)
 CALL2(streaming_copy, fastmm_copy_stream)
 CLEAR(streaming_clear, fastmm_clear_stream)
 
+/* Not among those that can be forced: the plan of some parts takes it for avx512. */
+#ifdef __x86_64__
+CALL2(source_copy, fastmm_copy_ops_avx512_source.copy)
+CALL2(source_move, fastmm_copy_ops_avx512_source.move)
+#else
+#    define source_copy NULL
+#    define source_move NULL
+#endif
+
 static void huge_clear(void *dst, int value, size_t n)
 {
     (void)value;
@@ -86,6 +96,7 @@ const struct way ways[] = {
     {"sse2", sse2_copy, sse2_move, sse2_fill, 0, FASTMM_COPY_SSE2},
     {"avx2", avx2_copy, avx2_move, avx2_fill, 0, FASTMM_COPY_AVX2},
     {"avx512", avx512_copy, avx512_move, avx512_fill, 0, FASTMM_COPY_AVX512},
+    {"avx512_source", source_copy, source_move, NULL, 0, FASTMM_COPY_AVX512},
     {"rep", rep_copy, rep_move, rep_fill, 0, FASTMM_COPY_REP},
     {"stream", stream_copy, stream_move, stream_fill, 0, FASTMM_COPY_STREAM},
     {"inline", inline_copy, inline_move, inline_fill, 0, -1},
