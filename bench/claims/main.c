@@ -27,7 +27,7 @@ static const char usage[] =
     "  -- COMMAND    a command that is also run with and without the preload library\n";
 
 /* Of the default run; making things and counting branches come on top. */
-static const double most_seconds = 215, programs_seconds = 75, threads_seconds = 30;
+static const double most_seconds = 170, programs_seconds = 70, threads_seconds = 25;
 
 struct options {
     char report[PATH_MAX], directory[PATH_MAX];

@@ -101,6 +101,16 @@ START_TEST(different_results_are_not_timed)
 }
 END_TEST
 
+START_TEST(what_has_no_result_to_compare_is_told)
+{
+    ck_assert_int_eq(
+        run("printf 'synthetic/crash/fastmm\\tsynthetic/crash/fastmm\\t0.01\\t9\\t0\\n' "
+            "| " SYNTHETIC "--compare=single"),
+        0);
+    ck_assert_int_eq(strncmp(output, "unchecked\nblock\t", strlen("unchecked\nblock\t")), 0);
+}
+END_TEST
+
 START_TEST(a_full_run_takes_every_cell)
 {
     ck_assert_int_eq(run(DRIVER "full said.double said.later 2>&1"), 0);
@@ -223,6 +233,7 @@ int main(void)
     tcase_add_test(tc, a_rival_that_cannot_run_is_named);
     tcase_add_test(tc, only_what_is_wrong_fails_a_run);
     tcase_add_test(tc, different_results_are_not_timed);
+    tcase_add_test(tc, what_has_no_result_to_compare_is_told);
     tcase_add_test(tc, a_full_run_takes_every_cell);
     tcase_add_test(tc, mistakes_are_refused_before_measuring);
     tcase_add_test(tc, help_is_asked_for_in_either_way);

@@ -413,7 +413,7 @@ case_bench_brings_gnuplot() {
     ready "$results" 0
     setup 1 bench
     says "missing: gnuplot Git"
-    called "install gnuplot-nox git"
+    called "install --no-install-recommends gnuplot-nox git"
 }
 
 "case_$2"

@@ -27,7 +27,17 @@ static int (*resolve(void))(void)
     return answer;
 }
 
-int preload_early_answer(void) __attribute__((ifunc("resolve"), visibility("default")));
+/*
+ * Not exported, so that it is resolved with this library's own relocations, behind those of its
+ * calls (which go without a PLT, whose entries come later still); an exported one waits for the
+ * program's.
+ */
+static int indirect(void) __attribute__((ifunc("resolve")));
+
+__attribute__((visibility("default"))) int preload_early_answer(void)
+{
+    return indirect();
+}
 
 const struct preload_early *preload_early_seen(void)
 {
