@@ -59,6 +59,12 @@ struct claims {
     unsigned skipped_count;
 };
 
+/*
+ * Nanoseconds that this thread had a CPU: what others do to a busy machine is not in them. A system
+ * call, so not for less than some 100 us.
+ */
+double claims_clock(void);
+
 /* A new row, valid until the next. Its name is printf-style and unique within the claim. */
 struct claim_row *claims_add(struct claims *claims, unsigned claim, const char *family,
                              const char *name, ...) __attribute__((format(printf, 4, 5)));

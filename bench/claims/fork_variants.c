@@ -6,39 +6,25 @@
 #include "baseline/walk_level.h"
 #include "fork_callee.h"
 
-#define COPY_NAME(name, p) JOIN2(name, p)
 #define DEFINE_COPY(p, name, locks, how)                                  \
     PLACED(p, SECTION(p, JOIN2(name, CONFIG)))                            \
-    static int COPY_NAME(name, p)(const struct rival_copy *c)             \
+    static int PLACED_NAME(name, p)(const struct rival_copy *c)           \
     {                                                                     \
         return level_copy(c, (struct style){locks, how, NORMAL_PAGE(p)}); \
     }
-#define NAME_COPY(p, name) COPY_NAME(name, p),
-#define DEFINE_VARIANT(name, locks, how)          \
-    EACH_PLACEMENT(DEFINE_COPY, name, locks, how) \
-    DECLARE_SIZE(JOIN2(name, CONFIG))             \
-    static unsigned JOIN2(name, text)(void)       \
-    {                                             \
-        return SIZE(JOIN2(name, CONFIG));         \
-    }
-#define VARIANT(name)                                        \
-    {                                                        \
-        {EACH_PLACEMENT(NAME_COPY, name)}, JOIN2(name, text) \
-    }
-
 /* clang-format off */
-DEFINE_VARIANT(call_0, 0, LOOKUP_CALL)
-DEFINE_VARIANT(again_0, 0, LOOKUP_CALL)
-DEFINE_VARIANT(inline_0, 0, LOOKUP_INLINE)
-DEFINE_VARIANT(fast_0, 0, LOOKUP_FAST)
-DEFINE_VARIANT(call_1, LOCK_REFS, LOOKUP_CALL)
-DEFINE_VARIANT(again_1, LOCK_REFS, LOOKUP_CALL)
-DEFINE_VARIANT(inline_1, LOCK_REFS, LOOKUP_INLINE)
-DEFINE_VARIANT(fast_1, LOCK_REFS, LOOKUP_FAST)
-DEFINE_VARIANT(call_3, LOCK_ALL, LOOKUP_CALL)
-DEFINE_VARIANT(again_3, LOCK_ALL, LOOKUP_CALL)
-DEFINE_VARIANT(inline_3, LOCK_ALL, LOOKUP_INLINE)
-DEFINE_VARIANT(fast_3, LOCK_ALL, LOOKUP_FAST)
+DEFINE_PLACED(DEFINE_COPY, call_0, 0, LOOKUP_CALL)
+DEFINE_PLACED(DEFINE_COPY, again_0, 0, LOOKUP_CALL)
+DEFINE_PLACED(DEFINE_COPY, inline_0, 0, LOOKUP_INLINE)
+DEFINE_PLACED(DEFINE_COPY, fast_0, 0, LOOKUP_FAST)
+DEFINE_PLACED(DEFINE_COPY, call_1, LOCK_REFS, LOOKUP_CALL)
+DEFINE_PLACED(DEFINE_COPY, again_1, LOCK_REFS, LOOKUP_CALL)
+DEFINE_PLACED(DEFINE_COPY, inline_1, LOCK_REFS, LOOKUP_INLINE)
+DEFINE_PLACED(DEFINE_COPY, fast_1, LOCK_REFS, LOOKUP_FAST)
+DEFINE_PLACED(DEFINE_COPY, call_3, LOCK_ALL, LOOKUP_CALL)
+DEFINE_PLACED(DEFINE_COPY, again_3, LOCK_ALL, LOOKUP_CALL)
+DEFINE_PLACED(DEFINE_COPY, inline_3, LOCK_ALL, LOOKUP_INLINE)
+DEFINE_PLACED(DEFINE_COPY, fast_3, LOCK_ALL, LOOKUP_FAST)
 DECLARE_SIZE(JOIN2(normal_page, CONFIG))
 /* clang-format on */
 
@@ -50,9 +36,12 @@ static unsigned callee_text(void)
 extern const struct fork_variants JOIN2(fork_variants, CONFIG);
 const struct fork_variants JOIN2(fork_variants, CONFIG) = {
     {
-        {VARIANT(call_0), VARIANT(again_0), VARIANT(inline_0), VARIANT(fast_0)},
-        {VARIANT(call_1), VARIANT(again_1), VARIANT(inline_1), VARIANT(fast_1)},
-        {VARIANT(call_3), VARIANT(again_3), VARIANT(inline_3), VARIANT(fast_3)},
+        {PLACED_COPIES(call_0), PLACED_COPIES(again_0), PLACED_COPIES(inline_0),
+         PLACED_COPIES(fast_0)},
+        {PLACED_COPIES(call_1), PLACED_COPIES(again_1), PLACED_COPIES(inline_1),
+         PLACED_COPIES(fast_1)},
+        {PLACED_COPIES(call_3), PLACED_COPIES(again_3), PLACED_COPIES(inline_3),
+         PLACED_COPIES(fast_3)},
     },
     callee_text,
 };

@@ -96,39 +96,25 @@ FASTMM_INLINE void fault_all(struct gate_space *s, enum gate gate, bool locked,
     }
 }
 
-#define RUN_NAME(name, p) JOIN2(name, p)
-#define DEFINE_RUN(p, name, gate, work)                  \
-    PLACED(p, SECTION(p, JOIN2(name, CONFIG)))           \
-    static void RUN_NAME(name, p)(struct gate_space * s) \
-    {                                                    \
-        work(gate, MARKER(p));                           \
+#define DEFINE_RUN(p, name, gate, work)                     \
+    PLACED(p, SECTION(p, JOIN2(name, CONFIG)))              \
+    static void PLACED_NAME(name, p)(struct gate_space * s) \
+    {                                                       \
+        work(gate, MARKER(p));                              \
     }
-#define NAME_RUN(p, name)     RUN_NAME(name, p),
 #define SETTER(gate, marker)  set_all(s, gate, marker)
 #define FAULT_0(gate, marker) fault_all(s, gate, false, marker)
 #define FAULT_4(gate, marker) fault_all(s, gate, true, marker)
-#define DEFINE_VARIANT(name, gate, work)         \
-    EACH_PLACEMENT(DEFINE_RUN, name, gate, work) \
-    DECLARE_SIZE(JOIN2(name, CONFIG))            \
-    static unsigned JOIN2(name, text)(void)      \
-    {                                            \
-        return SIZE(JOIN2(name, CONFIG));        \
-    }
-#define VARIANT(name)                                       \
-    {                                                       \
-        {EACH_PLACEMENT(NAME_RUN, name)}, JOIN2(name, text) \
-    }
-
 /* clang-format off */
 #define DEFINE_JOB(job, work)                         \
-    DEFINE_VARIANT(job##_none, GATE_NONE, work)       \
-    DEFINE_VARIANT(job##_again, GATE_NONE, work)      \
-    DEFINE_VARIANT(job##_last, GATE_LAST, work)       \
-    DEFINE_VARIANT(job##_first, GATE_FIRST, work)     \
-    DEFINE_VARIANT(job##_inline, GATE_INLINE, work)
+    DEFINE_PLACED(DEFINE_RUN, job##_none, GATE_NONE, work)       \
+    DEFINE_PLACED(DEFINE_RUN, job##_again, GATE_NONE, work)      \
+    DEFINE_PLACED(DEFINE_RUN, job##_last, GATE_LAST, work)       \
+    DEFINE_PLACED(DEFINE_RUN, job##_first, GATE_FIRST, work)     \
+    DEFINE_PLACED(DEFINE_RUN, job##_inline, GATE_INLINE, work)
 #define JOB(job)                                                                              \
-    {VARIANT(job##_none), VARIANT(job##_again), VARIANT(job##_last), VARIANT(job##_first),    \
-     VARIANT(job##_inline)}
+    {PLACED_COPIES(job##_none), PLACED_COPIES(job##_again), PLACED_COPIES(job##_last), PLACED_COPIES(job##_first),    \
+     PLACED_COPIES(job##_inline)}
 
 DEFINE_JOB(setter, SETTER)
 DEFINE_JOB(fault0, FAULT_0)

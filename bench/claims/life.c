@@ -34,9 +34,9 @@ static unsigned storm_count;
 
 static double time_life(void *context, const void *variant, unsigned placement, uint64_t times)
 {
-    uint64_t start = bench_now();
+    double start = claims_clock();
     ((const struct life_methods *)variant)->live[placement](context, times);
-    return (double)(bench_now() - start);
+    return claims_clock() - start;
 }
 
 static struct kernel_cost cost_of(const struct claims *claims, int life)

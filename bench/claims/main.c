@@ -5,6 +5,7 @@
 
 #include "harness/bench.h"
 #include "harness/pool.h"
+#include "harness/program.h"
 #include "harness/report.h"
 #include "harness/table.h"
 #include "harness/topology.h"
@@ -51,15 +52,6 @@ static void refuse(const char *what)
     exit(2);
 }
 
-static void find_directory(struct options *options)
-{
-    ssize_t length = readlink("/proc/self/exe", options->directory, PATH_MAX - 1);
-    if (length < 0)
-        refuse("/proc/self/exe can't be read");
-    options->directory[length] = '\0';
-    *strrchr(options->directory, '/') = '\0';
-}
-
 /* Absolute, since the work is done elsewhere. */
 static void set_report(struct options *options, const char *directory, const char *path)
 {
@@ -79,7 +71,8 @@ static void read_options(int argc, char **argv, struct options *options)
                                           {"smoke", no_argument, NULL, 's'},
                                           {"help", no_argument, NULL, 'h'},
                                           {0}};
-    find_directory(options);
+    if (!program_directory(options->directory, PATH_MAX))
+        refuse("/proc/self/exe can't be read");
     for (int i = 1; i < argc && !options->command; i++)
         if (strcmp(argv[i], "--") == 0 && i + 1 < argc) {
             options->command = argv + i + 1;

@@ -56,4 +56,23 @@ enum { PLACEMENTS = 16, PLACEMENT_STEP = 4 };
 /* Bytes of the function's text. */
 #define SIZE(of) (unsigned)(JOIN2(__stop_claim_text, of) - JOIN2(__start_claim_text, of))
 
+/*
+ * The parts of a variant named `name` in a file that is compiled for several CONFIGs: its copies by
+ * m(p, name, ...), which defines PLACED_NAME(name, p), and name_text(), which gives the size. Then
+ * the value of a struct of the copies and that function.
+ */
+#define PLACED_NAME(name, p) JOIN2(name, p)
+#define NAME_PLACED(p, name) PLACED_NAME(name, p),
+#define DEFINE_PLACED(m, name, ...)         \
+    EACH_PLACEMENT(m, name, __VA_ARGS__)    \
+    DECLARE_SIZE(JOIN2(name, CONFIG))       \
+    static unsigned JOIN2(name, text)(void) \
+    {                                       \
+        return SIZE(JOIN2(name, CONFIG));   \
+    }
+#define PLACED_COPIES(name)                                    \
+    {                                                          \
+        {EACH_PLACEMENT(NAME_PLACED, name)}, JOIN2(name, text) \
+    }
+
 #endif

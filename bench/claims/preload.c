@@ -42,8 +42,11 @@ static struct job *jobs;
 static unsigned job_count;
 static char scratch[64]; /* where git works; empty when there is none */
 
-/* Each in the repository that the script below makes; the last one makes one and does it all. */
+/* The first one makes a repository and does it all; the others work in one that is there. */
 static const char *const git_commands[][2] = {
+    {"all",
+     "rm -rf all && sh ./make all && cd all && git status >/dev/null && git log -p >/dev/null && "
+     "git grep -c line >/dev/null && git diff HEAD~5 HEAD >/dev/null && git gc -q"},
     {"init", "git init -q again"},
     {"add", "git add --renormalize ."},
     {"commit", "git commit -q --allow-empty -m again"},
@@ -52,9 +55,6 @@ static const char *const git_commands[][2] = {
     {"grep", "git grep -c line >/dev/null"},
     {"diff", "git diff HEAD~5 HEAD >/dev/null"},
     {"gc", "git gc -q --force"},
-    {"all",
-     "rm -rf all && sh ./make all && cd all && git status >/dev/null && git log -p >/dev/null && "
-     "git grep -c line >/dev/null && git diff HEAD~5 HEAD >/dev/null && git gc -q"},
 };
 enum { COMMANDS = sizeof(git_commands) / sizeof(git_commands[0]) };
 
@@ -187,7 +187,7 @@ static void add_git(struct claims *claims)
         return;
     }
     for (int c = 0; c < COMMANDS; c++) {
-        const bool all = c == COMMANDS - 1;
+        const bool all = c == 0;
         char *command = NULL;
         if (asprintf(&command, "%s%s", all ? "" : "cd work && ", git_commands[c][1]) < 0)
             command = NULL;

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "measure.h"
 #include "names.h"
+#include "program.h"
 #include "table.h"
 
 #include <errno.h>
@@ -17,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char usage[] =
     "usage: fastmm-bench [default | full | list | check | machine | help] [GOAL...]\n"
@@ -64,15 +64,6 @@ static void explain(bool asked)
     exit(asked ? 0 : 2);
 }
 
-static void find_directory(struct options *options)
-{
-    ssize_t length = readlink("/proc/self/exe", options->directory, PATH_MAX - 1);
-    if (length < 0)
-        refuse("/proc/self/exe can't be read, so the bench binaries can't be found");
-    options->directory[length] = '\0';
-    *strrchr(options->directory, '/') = '\0';
-}
-
 static void set_path(char *out, const char *directory, const char *path)
 {
     int length = *directory ? snprintf(out, PATH_MAX, "%s/%s", directory, path)
@@ -96,7 +87,8 @@ static void read_options(int argc, char **argv, struct options *options)
                                           {"goals", required_argument, NULL, 'g'},
                                           {"help", no_argument, NULL, 'h'},
                                           {0}};
-    find_directory(options);
+    if (!program_directory(options->directory, PATH_MAX))
+        refuse("/proc/self/exe can't be read, so the bench binaries can't be found");
     set_path(options->goals, options->directory, "goals.csv");
     for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         if (option == 'r')
