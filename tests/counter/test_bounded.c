@@ -59,6 +59,8 @@ START_TEST(one_thread_on_many_cpus_stays_within_the_bound)
     ck_assert_int_eq(fastmm_counter_bounded_read(&b), value);
     ck_assert_int_eq(fastmm_counter_bounded_sum(&b), value);
     ck_assert_int_eq(fastmm_counter_bounded_error(&b), 0);
+    ck_assert_int_eq(fastmm_counter_bounded_percpu(&b), 0);
+    ck_assert_int_eq(fastmm_counter_bounded_sum(&b), value);
     ck_assert_int_eq(fastmm_counter_bounded_destroy(&b), 0);
 }
 END_TEST
@@ -71,13 +73,16 @@ START_TEST(a_value_at_a_boundary_publishes_once)
     /* The first add opens the row; an interrupted one counts elsewhere. */
     for (int k = 0; k < 30 && b.published == 0; k++)
         fastmm_counter_bounded_inc(&b);
-    int64_t published = b.published;
+    int64_t published = b.published, counted_here = *slots_word(b.group.slots, 0, 0);
     ck_assert_int_gt(published, 0);
     for (int k = 0; k < 1000; k++) {
         fastmm_counter_bounded_dec(&b);
         fastmm_counter_bounded_inc(&b);
     }
     ck_assert_int_eq(b.published, published);
+    for (int k = 0; k < 10; k++)
+        fastmm_counter_bounded_inc(&b);
+    ck_assert_int_gt(*slots_word(b.group.slots, 0, 0), counted_here);
 }
 END_TEST
 
@@ -93,6 +98,23 @@ START_TEST(peak_is_exact_in_atomic_mode)
     fastmm_counter_bounded_sub(&b, 5);
     ck_assert_int_eq(fastmm_counter_bounded_peak(&b, &peak), 0);
     ck_assert_int_eq(peak, 17);
+}
+END_TEST
+
+START_TEST(peak_is_within_the_bound_in_percpu_mode)
+{
+    struct fastmm_counter_bounded b;
+    int64_t peak;
+    simulate_cpus(2);
+    ck_assert_int_eq(fastmm_counter_bounded_init_peak(&b, 8), 0);
+    ck_assert_int_eq(fastmm_counter_bounded_percpu(&b), 0);
+    for (int k = 0; k < 2000; k++) {
+        simulated_cpu = (uint32_t)k % 2;
+        fastmm_counter_bounded_add(&b, k < 1000 ? 1 : -1);
+    }
+    ck_assert_int_eq(fastmm_counter_bounded_sum(&b), 0);
+    ck_assert_int_eq(fastmm_counter_bounded_peak(&b, &peak), 0);
+    ck_assert_int_le(distance(peak, 1000), fastmm_counter_bounded_error(&b));
 }
 END_TEST
 
@@ -250,6 +272,7 @@ int main(void)
     tcase_add_loop_test(tc, one_thread_on_many_cpus_stays_within_the_bound, 8192, 8193);
     tcase_add_test(tc, a_value_at_a_boundary_publishes_once);
     tcase_add_test(tc, peak_is_exact_in_atomic_mode);
+    tcase_add_test(tc, peak_is_within_the_bound_in_percpu_mode);
     tcase_add_loop_test(tc, reads_beside_adds_stay_within_the_bound, 0, 2);
     tcase_add_loop_test(tc, a_closed_row_is_left_alone, 0, 2);
     tcase_add_test(tc, the_most_negative_amount_opens_no_closed_row);

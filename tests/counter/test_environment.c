@@ -378,7 +378,10 @@ static int use_up_without_membarrier(void)
         return CANNOT_FILTER;
     int64_t credit = slots_word(quota.group.slots, 0, 0)[0];
     int64_t used = fastmm_quota_used(&quota);
+    errno = 4711;
     int64_t by_others = add_until_refused(1);
+    if (errno != 4711)
+        return 3;
     if (fastmm_quota_set_limit(&quota, used + by_others) != -EBUSY)
         return 1;
     return credit > 0 && used + by_others + credit == 1000 && add_until_refused(0) == credit ? 0

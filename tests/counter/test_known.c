@@ -316,6 +316,9 @@ static int use_all_in_the_child(int64_t sum)
     fastmm_counter_add(&c, 5);
     ok = ok && fastmm_counter_sum(&c) == 5 && fastmm_counter_destroy(&c) == 0;
     ok = ok && fastmm_counter_destroy(&shared) == 0;
+    /* Credit that was in somebody's hand at the fork would be in use for ever. */
+    int64_t used = fastmm_quota_used(&forked_quota);
+    ok = ok && (used == 0 || used == 50);
     ok = ok && fastmm_quota_add(&forked_quota, 1000);
     fastmm_counter_trim();
     return ok ? 0 : 1;

@@ -130,11 +130,11 @@ START_TEST(switches)
 }
 END_TEST
 
-enum { SWITCHED = 20 };
+enum { SWITCHED = 20, OTHERS = 2000 };
 
-static struct fastmm_counter many[SWITCHED];
+static struct fastmm_counter many[SWITCHED], others[OTHERS];
 static int64_t added[SWITCHED];
-static int current;
+static int current, others_switched;
 
 static void switch_each(void)
 {
@@ -142,10 +142,21 @@ static void switch_each(void)
         fastmm_counter_percpu(&many[current]);
 }
 
-/* Another thread may be first with the same switch, and counts there at once. */
-static void switch_the_same(void)
+static void count_in_another(void)
 {
-    if (current >= SWITCHED || test_random(&random_state) % 64)
+    int k = others_switched++;
+    fastmm_counter_percpu(&others[k]);
+    fastmm_counter_add(&others[k], k);
+    fastmm_counter_add(&others[k], k);
+}
+
+/* Another thread takes slots, or is first with the same switch and counts there at once. */
+static void switch_too_or_first(void)
+{
+    uint64_t dice = test_random(&random_state) % 64;
+    if (dice > 8 && dice < 32 && others_switched < OTHERS)
+        count_in_another();
+    if (current >= SWITCHED || dice)
         return;
     fastmm_counter_percpu(&many[current]);
     for (int k = 0; k < 3; k++)
@@ -157,14 +168,18 @@ START_TEST(switches_that_meet)
 {
     begin(_i);
     ck_assert_int_eq(fastmm_counter_groups_init(&many[0].group, 1, SWITCHED), 0);
-    step_through(switch_each, switch_the_same);
+    ck_assert_int_eq(fastmm_counter_groups_init(&others[0].group, 1, OTHERS), 0);
+    step_through(switch_each, switch_too_or_first);
     int64_t met = 0;
+    for (int k = 0; k < others_switched; k++)
+        ck_assert_int_eq(fastmm_counter_sum(&others[k]), 2 * k);
     for (int k = 0; k < SWITCHED; k++) {
         ck_assert_int_eq(fastmm_counter_sum(&many[k]), added[k]);
         met += added[k];
     }
     ck_assert_int_gt(met, 0);
     fastmm_counter_groups_destroy(&many[0].group, 1, SWITCHED);
+    fastmm_counter_groups_destroy(&others[0].group, 1, OTHERS);
     fastmm_counter_trim();
     ck_assert_uint_eq(fastmm_counter_held(), 0);
 }
@@ -278,6 +293,51 @@ START_TEST(bounded_adds)
 }
 END_TEST
 
+static int64_t sums_begun, sums_ended; /* adds of 1 */
+
+static void add_one(void)
+{
+    __atomic_add_fetch(&sums_begun, 1, __ATOMIC_RELAXED);
+    fastmm_counter_bounded_inc(&bounded);
+    __atomic_add_fetch(&sums_ended, 1, __ATOMIC_RELAXED);
+}
+
+static void check_sum(void)
+{
+    int64_t before = sums_ended, sum = fastmm_counter_bounded_sum(&bounded);
+    if (sum < before || sum > sums_begun)
+        abort();
+}
+
+static void add_and_check(void)
+{
+    for (int k = 0; k < ROUNDS; k++) {
+        add_one();
+        check_sum();
+    }
+}
+
+/* The handler ends before who is interrupted goes on, so its adds are whole. */
+static void check_and_add(void)
+{
+    check_sum();
+    if (test_random(&random_state) % 16)
+        return;
+    for (int k = 0; k < 100; k++)
+        add_one();
+}
+
+START_TEST(bounded_sums)
+{
+    begin(_i);
+    fastmm_counter_bounded_init(&bounded, 64);
+    ck_assert_int_eq(fastmm_counter_bounded_percpu(&bounded), 0);
+    step_through(add_and_check, check_and_add);
+    ck_assert_int_eq(sums_begun, sums_ended);
+    ck_assert_int_eq(fastmm_counter_bounded_sum(&bounded), sums_ended);
+}
+END_TEST
+
 static struct fastmm_quota quota = FASTMM_QUOTA_INIT(1000, 8);
 
 static void fill_and_empty(void)
@@ -333,6 +393,7 @@ int main(void)
     tcase_add_loop_test(tc, takers, first, end);
     tcase_add_loop_test(tc, bounded_reads, first, end);
     tcase_add_loop_test(tc, bounded_adds, first, end);
+    tcase_add_loop_test(tc, bounded_sums, first, end);
     tcase_add_loop_test(tc, quotas, first, end);
 #endif
     suite_add_tcase(suite, tc);
