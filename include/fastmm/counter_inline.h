@@ -27,9 +27,12 @@
 
 FASTMM_BEGIN_DECLS
 
-/* The adds that are not worth inlining: thread shards, rows not yet open, aborted sequences. */
+/* The adds that are not worth inlining: rows not yet open, aborted sequences. */
 FASTMM_API void FASTMM_COUNTER_NAME(fastmm_counter_add_slow)(struct fastmm_counter_group *g,
                                                              unsigned i, int64_t v);
+
+/* And into thread shards. `first` is the counter's word in the first row, tagged as the pointer. */
+FASTMM_API void FASTMM_COUNTER_NAME(fastmm_counter_add_shard)(uintptr_t first, int64_t v);
 
 /* Gives the slots of a group in per-CPU mode back. */
 FASTMM_API void FASTMM_COUNTER_NAME(fastmm_counter_free_slots)(uintptr_t slots);
@@ -115,13 +118,13 @@ FASTMM_INLINE void fastmm_counter_group_add(struct fastmm_counter_group *g, unsi
     uintptr_t slots = __atomic_load_n(&g->slots, __ATOMIC_ACQUIRE);
     /* Signed: shards, which have the top bit set, are below as well. */
     if (FASTMM_LIKELY((intptr_t)slots > FASTMM_COUNTER_GROUP_MAX)) {
-        if (FASTMM_LIKELY(fastmm_counter_rseq_add(slots + i * sizeof(int64_t), v)))
-            return;
+        if (!FASTMM_LIKELY(fastmm_counter_rseq_add(slots + i * sizeof(int64_t), v)))
+            FASTMM_COUNTER_NAME(fastmm_counter_add_slow)(g, i, v);
     } else if (FASTMM_LIKELY(slots <= FASTMM_COUNTER_GROUP_MAX)) {
         __atomic_fetch_add(fastmm_counter_group_base(g) + i, v, __ATOMIC_RELAXED);
-        return;
+    } else {
+        FASTMM_COUNTER_NAME(fastmm_counter_add_shard)(slots + i * sizeof(int64_t), v);
     }
-    FASTMM_COUNTER_NAME(fastmm_counter_add_slow)(g, i, v);
 }
 
 /* The sum over many rows; few are added up in place. */

@@ -90,17 +90,6 @@ static unsigned rows_of(uint32_t packed)
     return kind_of(packed) == FASTMM_COUNTER_THREAD_SHARDS ? shards(cpus) : cpus;
 }
 
-static uintptr_t thread_pointer(void)
-{
-#ifdef FASTMM_COUNTER_RSEQ
-    uintptr_t tp;
-    __asm__("movq %%fs:0, %0" : "=r"(tp));
-    return tp;
-#else
-    return (uintptr_t)__builtin_thread_pointer();
-#endif
-}
-
 #ifdef FASTMM_COUNTER_RSEQ
 
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
@@ -112,8 +101,8 @@ static enum reason rseq_missing(void)
         return REASON_NO_LIBC;
     if (__rseq_size == 0 || seam.no_rseq)
         return REASON_UNREGISTERED;
-    const char *area = (const char *)thread_pointer() + __rseq_offset;
-    if (((uintptr_t)area | thread_pointer()) % FASTMM_COUNTER_AREA_ALIGN)
+    const char *area = (const char *)fastmm_counter_thread_pointer() + __rseq_offset;
+    if (((uintptr_t)area | fastmm_counter_thread_pointer()) % FASTMM_COUNTER_AREA_ALIGN)
         return REASON_ALIGNMENT;
     if (*(const volatile int32_t *)(area + RSEQ_CPU_ID) < 0)
         return REASON_THREAD;
@@ -171,7 +160,7 @@ static void prepare_adds(uint32_t packed)
     }
     intptr_t id = rseq_offset() + (kind == FASTMM_COUNTER_RSEQ_MM_CID ? RSEQ_MM_CID : RSEQ_CPU_ID);
     if (seam.area)
-        id = (intptr_t)((uintptr_t)&seam.area->id - thread_pointer());
+        id = (intptr_t)((uintptr_t)&seam.area->id - fastmm_counter_thread_pointer());
     if (__atomic_load_n(&hot->id, __ATOMIC_ACQUIRE) != id)
         __atomic_store_n(&hot->id, id, __ATOMIC_RELEASE);
 }
@@ -228,18 +217,11 @@ unsigned fastmm_counter_rows_used(void)
     return __atomic_load_n(&FASTMM_COUNTER_NAME(fastmm_counter_hot).ids, __ATOMIC_ACQUIRE);
 }
 
-unsigned fastmm_counter_shard(void)
-{
-    /* Fibonacci hashing keeps thread pointers that lie a stack size apart in different shards. */
-    uint64_t hash = (uint64_t)(thread_pointer() >> 6) * 0x9e3779b97f4a7c15u;
-    return (unsigned)(hash >> 32) & (fastmm_counter_rows_used() - 1);
-}
-
 void fastmm_counter_leave_sequence(void)
 {
 #ifdef FASTMM_COUNTER_RSEQ
     struct fastmm_counter_hot *hot = &FASTMM_COUNTER_NAME(fastmm_counter_hot);
-    char *tp = (char *)thread_pointer();
+    char *tp = (char *)fastmm_counter_thread_pointer();
     intptr_t offset = __atomic_load_n(&hot->id, __ATOMIC_RELAXED);
     char *area = tp + (offset & -(intptr_t)FASTMM_COUNTER_AREA_ALIGN);
     *(volatile uint64_t *)(area + RSEQ_CS) = 0;

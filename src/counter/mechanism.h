@@ -19,8 +19,25 @@ unsigned fastmm_counter_rows(void);
 /* Rows that may hold anything but zero. Sums need no others. */
 unsigned fastmm_counter_rows_used(void);
 
-/* The calling thread's shard. */
-unsigned fastmm_counter_shard(void);
+static inline uintptr_t fastmm_counter_thread_pointer(void)
+{
+#ifdef FASTMM_COUNTER_RSEQ
+    uintptr_t tp;
+    __asm__("movq %%fs:0, %0" : "=r"(tp));
+    return tp;
+#else
+    return (uintptr_t)__builtin_thread_pointer();
+#endif
+}
+
+/* The calling thread's shard. All rows are in use then. */
+static inline unsigned fastmm_counter_shard(void)
+{
+    /* Fibonacci hashing keeps thread pointers that lie a stack size apart in different shards. */
+    uint64_t hash = (uint64_t)(fastmm_counter_thread_pointer() >> 6) * 0x9e3779b97f4a7c15u;
+    uint32_t rows = __atomic_load_n(&FASTMM_COUNTER_NAME(fastmm_counter_hot).ids, __ATOMIC_RELAXED);
+    return (unsigned)(hash >> 32) & (rows - 1);
+}
 
 /*
  * Behind an add of the calling thread that could not use its row: opens that row for the next one,
