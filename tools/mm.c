@@ -4,11 +4,13 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char usage[] =
     "usage: fastmm mm run FILE... [--on WORLD] [--build NAME] [--record FILE]\n"
     "       fastmm mm fuzz [--on WORLD] [--build NAME] [--seed N] [--ops N] [--kind KIND]\n"
     "       fastmm mm make [--seed N] [--ops N] [--kind KIND]\n"
+    "       fastmm mm try MINE.so [TRACE...] [--seed N] [--ops N]\n"
     "\n"
     "run   carries out the operations of trace files. On both, the simulated machine and the\n"
     "      running kernel are compared after every operation; the first difference is printed\n"
@@ -16,6 +18,7 @@ static const char usage[] =
     "fuzz  makes up operations, and shrinks what differs to a short trace. What they met is\n"
     "      counted and printed.\n"
     "make  makes up a trace and prints it.\n"
+    "try   puts primitives of your own in place of the library's; see its own --help.\n"
     "\n"
     "  --on WORLD     where: model (default of run), kernel, both (default of fuzz), or\n"
     "                 recorded: the model beside the kernel that the trace has recorded\n"
@@ -26,6 +29,22 @@ static const char usage[] =
     "  --kind KIND    memory: anon (default), shmem, file, mixed\n"
     "\n"
     "Exit status: 0 all agree, 1 they differ, 77 not permitted here, 2 misuse or failure.\n";
+
+/* A program of its own, next to this one: its machine is compiled differently. */
+static int run_try(char **argv)
+{
+    char path[4096 + 16];
+    ssize_t length = readlink("/proc/self/exe", path, 4096);
+    if (length > 0)
+        path[length] = '\0';
+    char *name = length > 0 ? strrchr(path, '/') : NULL;
+    if (name) {
+        strcpy(name, "/fastmm-try");
+        execv(path, argv);
+    }
+    tool_complain("fastmm-try can't be started from where this program is");
+    return TOOL_FAILED;
+}
 
 int tool_mm(int argc, char **argv)
 {
@@ -39,5 +58,7 @@ int tool_mm(int argc, char **argv)
         return mm_fuzz(argc - 1, argv + 1);
     if (argc >= 2 && !strcmp(argv[1], "make"))
         return mm_make(argc - 1, argv + 1);
-    return tool_misused("mm", "run, fuzz or make is expected");
+    if (argc >= 2 && !strcmp(argv[1], "try"))
+        return run_try(argv + 1);
+    return tool_misused("mm", "run, fuzz, make or try is expected");
 }
