@@ -13,6 +13,7 @@ void ref_drop_entry(struct ref *r, struct ref_slot *s);
 void ref_isolate(struct ref *r, int mm, int first, int end);
 void ref_isolate_changing(struct ref *r, int mm, int first, int end, uint32_t mask, uint32_t value);
 bool ref_adjacent(const struct ref_slot *s, int upper);
+bool ref_any(const struct ref *r, int mm, int first, int end); /* is anything mapped there? */
 void ref_settle(struct ref *r, int mm);
 bool ref_whole(const struct ref *r, int mm, int first, int end);
 void ref_flag_anon(struct ref *r, int mm, int slot);
