@@ -78,10 +78,16 @@ static void print_thresholds(const char *job, const struct fastmm_copy_threshold
     }
 }
 
+/* Inline bodies of 65 bytes and more take AVX-512. */
+static unsigned inline_max(const struct fastmm_copy_plan *plan)
+{
+    return plan->inline_level == FASTMM_COPY_LEVEL_EVEX ? FASTMM_COPY_INLINE_MAX : 64;
+}
+
 void info_copy_text(const struct fastmm_copy_plan *plan)
 {
-    printf("\n%-*sup to %d bytes in the caller's code; beyond:\n", INFO_INDENT, "Copy and clear",
-           FASTMM_COPY_INLINE_MAX);
+    printf("\n%-*sup to %u bytes in the caller's code; beyond:\n", INFO_INDENT, "Copy and clear",
+           inline_max(plan));
     for (size_t i = 0; i < REQUEST_COUNT; i++) {
         struct band bands[MAX_BANDS];
         unsigned count = find_bands(plan, &requests[i], bands);
@@ -129,7 +135,7 @@ void info_copy_json(const struct fastmm_copy_plan *plan, struct json *json)
     json_object(json, "copy");
     json_string(json, "vector", fastmm_copy_impl_name(plan->vector));
     json_string(json, "vector_why", fastmm_copy_why(plan->vector_why));
-    json_uint(json, "inline_max", FASTMM_COPY_INLINE_MAX);
+    json_uint(json, "inline_max", inline_max(plan));
     put_thresholds(json, "copy_thresholds", &plan->copy);
     put_thresholds(json, "fill_thresholds", &plan->fill);
     json_object(json, "routes");

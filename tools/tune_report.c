@@ -47,8 +47,11 @@ static void print_band(const struct tune_table *table, const struct tune_band *b
 {
     struct tool_size first, last;
     char range[64];
-    snprintf(range, sizeof(range), "%s to %s", tool_size(&first, band->first),
-             tool_size(&last, band->last));
+    if (band->first == band->last)
+        snprintf(range, sizeof(range), "%s", tool_size(&first, band->first));
+    else
+        snprintf(range, sizeof(range), "%s to %s", tool_size(&first, band->first),
+                 tool_size(&last, band->last));
     printf("  %-6s%-22suse %s", table->job, range, tune_way_name(band->best, table->job));
     const char *separator = ", not ";
     for (int way = 0; way < TUNE_WAYS; way++)
@@ -82,6 +85,12 @@ static void print_knee(const char *instruction, const struct tune_short *curve)
                knee.level);
 }
 
+/* The destination a little before the source is -63 to a person, not 4033. */
+static int signed_alias(unsigned alias)
+{
+    return alias <= 2048 ? (int)alias : (int)alias - 4096;
+}
+
 static void print_map(const struct tune_map *map)
 {
     struct tune_zone zones[TUNE_MAX_ZONES];
@@ -92,17 +101,18 @@ static void print_map(const struct tune_map *map)
     if (count == 0)
         puts("no slow zone");
     for (unsigned i = 0; i < count; i++)
-        printf("%s%u to %u: up to %.1f times slower%s", i ? ", " : "slow at ", zones[i].first,
-               zones[i].last, zones[i].times, i + 1 < count ? "" : "\n");
+        printf("%s%d to %d: up to %.1f times slower%s", i ? ", " : "slow at ",
+               signed_alias(zones[i].first), signed_alias(zones[i].last), zones[i].times,
+               i + 1 < count ? "" : "\n");
 }
 
 static void print_trap(const struct tune_results *r)
 {
     struct tune_zone worst = tune_worst_zone(r);
     if (worst.times >= TUNE_TRAP)
-        printf("  A trap: at these aliases use vectors, not rep movsb (%.0f times slower at %u), "
+        printf("  A trap: at these aliases use vectors, not rep movsb (%.0f times slower at %d), "
                "whatever stands above.\n",
-               worst.times, worst.worst);
+               worst.times, signed_alias(worst.worst));
     else
         puts("  No trap in copies of 4 KiB and more: rep movsb may go by size alone.");
 }
@@ -151,12 +161,24 @@ static void print_libc(const struct tune_libc *libc)
 static void print_thresholds(const struct tune_results *r)
 {
     struct fastmm_copy_settings s = tune_settings(r);
-    struct tool_size size;
-    printf("\nThresholds that follow\n");
-    printf("  copy_rep_min     %s\n", tool_size(&size, s.copy_rep_min));
-    printf("  copy_stream_min  %s\n", tool_size(&size, s.copy_stream_min));
-    printf("  fill_rep_min     %s\n", tool_size(&size, s.fill_rep_min));
-    printf("  fill_stream_min  %s\n", tool_size(&size, s.fill_stream_min));
+    struct fastmm_copy_plan plan;
+    fastmm_copy_plan_get(&plan);
+    const struct {
+        const char *name;
+        uint64_t measured, chosen;
+    } rows[] = {
+        {"copy_rep_min", s.copy_rep_min, plan.copy.rep_min.bytes},
+        {"copy_stream_min", s.copy_stream_min, plan.copy.stream_min.bytes},
+        {"fill_rep_min", s.fill_rep_min, plan.fill.rep_min.bytes},
+        {"fill_stream_min", s.fill_stream_min, plan.fill.stream_min.bytes},
+    };
+    printf("\n%-27s%-12s%s\n", "Thresholds that follow", "measured", "the library's own");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct tool_size size;
+        printf("  %-25s%-12s", rows[i].name, tool_size(&size, rows[i].measured));
+        printf("%s\n", tool_size(&size, rows[i].chosen));
+    }
+    puts("  '-o FILE' writes the measured ones; fastmm_copy_configure() puts them into force.");
 }
 
 void tune_report_text(const struct tune_results *r)
@@ -179,7 +201,8 @@ void tune_report_text(const struct tune_results *r)
     print_edges(&r->edges);
 
     if (r->maps[0].count)
-        puts("\nAliases of rep movsb: (destination - source) modulo 4096, by size");
+        puts("\nAliases of rep movsb: (destination - source) modulo 4096, from -2047 to 2048, by "
+             "size");
     for (unsigned i = 0; i < TUNE_MAPS; i++)
         if (r->maps[i].count)
             print_map(&r->maps[i]);
