@@ -12,10 +12,10 @@ if ! command -v qemu-x86_64 >/dev/null; then
     exit 77
 fi
 
-# run MODEL CASE TEST: one test case of a test program on that CPU.
+# run MODEL TEST [CASE]: a test program on that CPU, or one test case of it.
 run() {
-    echo "$1: $3, case $2"
-    CK_RUN_CASE=$2 qemu-x86_64 -cpu "$1" "$tests/$3" >"$log" 2>&1 || {
+    echo "$1: $2${3:+, case $3}"
+    env ${3:+"CK_RUN_CASE=$3"} qemu-x86_64 -cpu "$1" "$tests/test_copy_$2" >"$log" 2>&1 || {
         cat "$log"
         exit 1
     }
@@ -25,10 +25,8 @@ run() {
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 for model in Nehalem Haswell,-erms Haswell; do
-    run "$model" M23 test_copy_select
-    run "$model" M15 test_copy_impl
-    run "$model" inline test_copy_impl
-    run "$model" rep test_copy_impl
+    run "$model" select M23
+    for test in impl page plan check flag; do
+        run "$model" "$test"
+    done
 done
-run Nehalem sse2 test_copy_impl
-run Haswell avx2 test_copy_impl

@@ -187,6 +187,8 @@ static int interrupted(int number)
 
 START_TEST(handler_makes_it_on_top_of_another)
 {
+    if (TEST_EMULATED)
+        test_skip("user-mode emulators crash by themselves on signals this close to a fork");
     arena_pattern(from, 100000, 5);
     in_processes((test_long() ? 5000 : 200) / LESS, interrupted);
 }
