@@ -29,6 +29,7 @@ struct claim_row {
     unsigned claim;
     char name[CLAIM_NAME];
     char family[CLAIM_NAME]; /* rows of one family share what A/A makes out of nothing */
+    bool headline;           /* measured before the others, should time be short */
     bool aa;                 /* both sides are the same code, compiled twice */
     claim_timed timed;
     void *context;

@@ -99,6 +99,7 @@ static void add_row(struct claims *claims, int op, size_t size, size_t pair, boo
         claims_add(claims, 2, family, "%s/%s/size:%u/%s-%s", ops[op], cold ? "cold" : "warm",
                    sizes[size].bytes, ways[base], ways[other]);
     row->aa = other == COPY_LIBC_AGAIN;
+    row->headline = sizes[size].bytes == 144;
     row->timed = cold ? time_cold : time_warm;
     row->items = cold ? COPY_SITES : 1;
     row->batch_ns = cold ? 30e3 : 250e3;

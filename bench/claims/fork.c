@@ -82,6 +82,7 @@ static void add_row(struct claims *claims, size_t config, unsigned lock, size_t 
         claims_add(claims, 1, family, "fork/%s/%s/locked:%u/%s", layouts[layout],
                    configs[config].name, locks[lock], lookups[lookup]);
     row->aa = lookup == FORK_CALL_AGAIN;
+    row->headline = layout < 2 && lock != 1 && config < 2;
     row->timed = time_fork;
     row->context = s;
     row->items = (double)s->slots;

@@ -113,6 +113,7 @@ static void add_row(struct claims *claims, size_t config, int job, int state, en
     struct claim_row *row = claims_add(claims, 4, configs[config].name, "%s/uffd:%s/%s/%s",
                                        jobs[job], states[state], configs[config].name, gates[gate]);
     row->aa = gate == GATE_NONE_AGAIN;
+    row->headline = state == 0 && config == 0;
     row->timed = time_entries;
     row->context = s;
     row->items = FASTMM_PTES;

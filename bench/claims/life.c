@@ -51,6 +51,7 @@ static void add_life(struct claims *claims, int life, enum life_way way)
     struct claim_row *row =
         claims_add(claims, 3, "life", "life/%s/%s", lives[life], life_way_names[way]);
     row->aa = way == LIFE_PERCPU_AGAIN;
+    row->headline = true;
     row->timed = time_life;
     row->context = &jobs[life];
     row->side[0] = (struct claim_side){"percpu", &life_ways[base_way], 0};
@@ -188,6 +189,8 @@ void life_claim_note(struct claims *claims)
 {
     for (unsigned i = 0; i < claims->count; i++) {
         struct claim_row *row = &claims->rows[i];
+        if (!row->count)
+            continue;
         if (row->timed == time_storm)
             note_storm(claims, row);
         for (int life = 0; life < LIVES && row->timed == time_life; life++)

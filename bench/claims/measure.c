@@ -128,25 +128,36 @@ static void measure_row(struct claim_row *row, double seconds, bool smoke)
         }
 }
 
+static void measure_next(struct claims *claims, struct claim_row *row, unsigned rows_left,
+                         double left)
+{
+    if (claims->full || claims->smoke || left > 0)
+        measure_row(row, claims->full ? full_seconds : fmin(left / rows_left, most_seconds),
+                    claims->smoke);
+    else
+        snprintf(row->note, sizeof(row->note), "no time was left for it");
+}
+
 void claims_measure(struct claims *claims, unsigned from, double seconds)
 {
     struct progress progress;
+    unsigned rows = claims->count - from, done = 0;
     progress_start(&progress, CLAIM_LAST);
-    for (unsigned i = from; i < claims->count; i++) {
-        struct claim_row *row = &claims->rows[i];
-        double left = seconds - progress_elapsed(&progress), share = left / (claims->count - i);
-        char label[32];
-        snprintf(label, sizeof(label), "claim %u", row->claim);
-        progress.goal = row->claim;
-        progress_cell(&progress, label, i + 1 - from, claims->count - from, false,
-                      claims->full ? (claims->count - i) * full_seconds
-                                   : fmin(left, (claims->count - i) * most_seconds));
-        if (claims->full || claims->smoke || left > 0)
-            measure_row(row, claims->full ? full_seconds : fmin(share, most_seconds),
-                        claims->smoke);
-        else
-            snprintf(row->note, sizeof(row->note), "no time was left for it");
-    }
+    for (int headline = 1; headline >= 0; headline--)
+        for (unsigned i = from; i < claims->count; i++) {
+            struct claim_row *row = &claims->rows[i];
+            if (row->headline != headline)
+                continue;
+            double left = seconds - progress_elapsed(&progress);
+            double most = (rows - done) * (claims->full ? full_seconds : most_seconds);
+            char label[32];
+            snprintf(label, sizeof(label), "claim %u", row->claim);
+            progress.goal = row->claim;
+            progress_cell(&progress, label, done + 1, rows, false,
+                          claims->full ? most : fmin(left, most));
+            measure_next(claims, row, rows - done, left);
+            done++;
+        }
     if (progress.terminal)
         fputs("\r\033[K", stderr);
 }

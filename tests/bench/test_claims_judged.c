@@ -143,6 +143,25 @@ START_TEST(blocks_alternate_at_every_placement)
 }
 END_TEST
 
+/* Should time be short, it is missing for what no sentence is about. */
+START_TEST(headlines_are_measured_first)
+{
+    struct claims claims = {0};
+    double scatter = 0;
+    random_state = 1;
+    const struct said usual = said_of(1, 0), headline = said_of(1, 0);
+    add(&claims, "f", "usual", false, &usual, &usual, &scatter);
+    add(&claims, "f", "headline", false, &headline, &headline, &scatter);
+    claims.rows[1].headline = true;
+    call_count = 0;
+    claims_measure(&claims, 0, 1);
+    ck_assert_ptr_eq(calls[0].variant, &headline);
+    ck_assert_uint_ge(claims.rows[0].count, 3 * PLACEMENTS);
+    ck_assert_uint_ge(claims.rows[1].count, 3 * PLACEMENTS);
+    claims_free(&claims);
+}
+END_TEST
+
 START_TEST(a_run_without_time_left_says_so)
 {
     struct claims claims = {0};
@@ -168,6 +187,7 @@ int main(void)
     tcase_add_test(tcase, a_planted_slowdown_of_one_per_cent_is_found_and_nothing_else);
     tcase_add_test(tcase, a_family_that_makes_much_out_of_nothing_decides_less);
     tcase_add_test(tcase, blocks_alternate_at_every_placement);
+    tcase_add_test(tcase, headlines_are_measured_first);
     tcase_add_test(tcase, a_run_without_time_left_says_so);
     suite_add_tcase(suite, tcase);
     return test_main(suite);

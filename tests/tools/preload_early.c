@@ -14,7 +14,7 @@ static int answer(void)
     return 42;
 }
 
-static int (*resolve(void))(void)
+__attribute__((used)) static int (*resolve(void))(void)
 {
     for (unsigned i = 0; i < PRELOAD_EARLY; i++)
         seen.from[i] = (unsigned char)(3 * i + 1);

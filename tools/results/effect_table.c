@@ -70,6 +70,10 @@ void effect_table(FILE *out, const struct effect_row *rows, unsigned count)
     for (unsigned i = 0; i < count; i++) {
         const struct effect_row *row = &rows[i];
         char words[96];
+        if (!row->sample[0].count || !row->sample[1].count) {
+            fprintf(out, "%s: not measured: %s\n", row->title, row->note ? row->note : "no times");
+            continue;
+        }
         effect_words(&row->effect, words, sizeof(words));
         fprintf(out, "%s: %s, %s", row->title, effect_verdict_name(row->effect.verdict), words);
         if (isnan(row->effect.detectable))
