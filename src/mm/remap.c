@@ -44,7 +44,7 @@ static int grow(struct fastmm_mm *mm, uint64_t start, uint64_t end, uint64_t new
     if (vma->end != end || (at + 1 < mm->vma_count && mm->vmas[at + 1]->start < new_end))
         return -ENOMEM;
     vma->end = new_end;
-    vma->flags |= VMA_CHANGED;
+    vma->flags |= VMA_CHANGED | VMA_GREW;
     fastmm_vma_settle(mm, at + 1, 0); /* what lies below hasn't come closer */
     return 0;
 }

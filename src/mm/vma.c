@@ -210,8 +210,9 @@ int fastmm_vma_isolate_changing(struct fastmm_mm *mm, uint64_t start, uint64_t e
 /* --- Joining --------------------------------------------------------------------------------- */
 
 /* What a mapping has been through doesn't set it apart by itself. */
-#define HISTORY \
-    (FASTMM_VM_ANON_VMA | FASTMM_VM_GUARD | FASTMM_VM_FORKED | FASTMM_VM_UFFD_LOST | VMA_CHANGED)
+#define HISTORY                                                                                    \
+    (FASTMM_VM_ANON_VMA | FASTMM_VM_GUARD | FASTMM_VM_FORKED | FASTMM_VM_UFFD_LOST | VMA_CHANGED | \
+     VMA_GREW)
 
 /* Is b what a would be if it were longer, apart from flags in `ignored`? */
 static bool continues(const struct fastmm_vma *a, const struct fastmm_vma *b, uint32_t ignored)
@@ -228,7 +229,7 @@ static bool continues(const struct fastmm_vma *a, const struct fastmm_vma *b, ui
  */
 static bool anon_agrees(const struct fastmm_vma *a, const struct fastmm_vma *b)
 {
-    if (a->anon_vma == b->anon_vma)
+    if (a->anon_vma == b->anon_vma || ((a->flags & VMA_GREW) && !b->anon_vma))
         return true;
     return (!a->anon_vma || !b->anon_vma) && !((a->flags | b->flags) & FASTMM_VM_FORKED);
 }
@@ -250,13 +251,13 @@ void fastmm_vma_settle(struct fastmm_mm *mm, size_t first, size_t count)
         }
         a->end = b->end;
         /* Who is next beyond one that didn't change itself stays apart. */
-        a->flags = (a->flags & ~VMA_CHANGED) | b->flags;
+        a->flags = (a->flags & ~(VMA_CHANGED | VMA_GREW)) | b->flags;
         a->anon_vma |= b->anon_vma; /* equal, or one is 0 */
         fastmm_vma_remove(mm, at, 1);
         end--;
     }
     for (at = first ? first - 1 : 0; at <= end && at < mm->vma_count; at++)
-        mm->vmas[at]->flags &= ~VMA_CHANGED;
+        mm->vmas[at]->flags &= ~(VMA_CHANGED | VMA_GREW);
 }
 
 uint32_t fastmm_vma_new_anon(struct fastmm_machine *machine)

@@ -43,6 +43,8 @@ int fastmm_vma_isolate_changing(struct fastmm_mm *mm, uint64_t start, uint64_t e
 
 /* Flags of a mapping that has just changed. fastmm_vma_settle() takes it off again. */
 #define VMA_CHANGED (1u << 31)
+/* Beside it, of one that became longer: it takes in what has no pages, whoever's its own may be. */
+#define VMA_GREW (1u << 30)
 
 /* Joins what changed among mappings [first, first + count) with neighbours that are alike. */
 void fastmm_vma_settle(struct fastmm_mm *mm, size_t first, size_t count);

@@ -30,7 +30,7 @@ struct ref_slot {
     uint64_t pgoff;
     int group; /* slots of one mapping have the same */
     int anon;  /* likewise those whose anonymous pages may be one's; 0: never had any */
-    bool changed;
+    bool changed, grew;
     /* the entry */
     enum ref_kind kind;
     int page;

@@ -78,7 +78,7 @@ static bool in_one(const struct ref *r, int mm, int first, int end)
 
 int ref_resize(struct ref *r, int mm, int first, int end, int new_end)
 {
-    const struct ref_slot *s = r->mm[mm].slot;
+    struct ref_slot *s = r->mm[mm].slot;
     if (new_end > end) {
         if (!in_one(r, mm, first, end))
             return -EFAULT;
@@ -86,6 +86,7 @@ int ref_resize(struct ref *r, int mm, int first, int end, int new_end)
             if (s[i].mapped)
                 return -ENOMEM;
         extend(r, mm, end - 1, end, new_end);
+        s[new_end - 1].grew = true;
         ref_settle(r, mm);
         return 0;
     }

@@ -38,7 +38,7 @@ static bool may_join(const struct ref_slot *a, const struct ref_slot *b)
 {
     if (!(a->changed || b->changed) || a->group == b->group || !alike(a, b, 0))
         return false;
-    return a->anon == b->anon ||
+    return a->anon == b->anon || (a->grew && !b->anon) ||
            ((!a->anon || !b->anon) && !((a->flags | b->flags) & FASTMM_VM_FORKED));
 }
 
@@ -62,7 +62,7 @@ void ref_settle(struct ref *r, int mm)
         if (ref_adjacent(s, i) && may_join(&s[i - 1], &s[i]))
             join(r, mm, i - 1, i);
     for (int i = 0; i < REF_SLOTS; i++)
-        s[i].changed = false;
+        s[i].changed = s[i].grew = false;
 }
 
 /* Cuts only what has to change: slots whose flags under `mask` aren't `value`. */
