@@ -26,7 +26,7 @@ static inline uint32_t fastmm_copy_rep_verdict(const struct fastmm_copy_plan *pl
 static inline int fastmm_copy_overlap(const void *dst, const void *src, size_t n)
 {
     uintptr_t distance = (uintptr_t)dst - (uintptr_t)src;
-    return n != 0 && (distance < n || -distance < n);
+    return distance < n || -distance < n;
 }
 
 static inline struct fastmm_copy_route fastmm_copy_route_inline(const struct fastmm_copy_plan *plan,

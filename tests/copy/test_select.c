@@ -4,6 +4,8 @@
  * fall in any context, alone or against others.
  */
 #include "arena.h"
+#include "copy/select.h"
+#include "copy/straight.h"
 #include "exact.h"
 #include "test_main.h"
 
@@ -183,6 +185,11 @@ static void check_in_order(const struct fastmm_copy_thresholds *t, uint64_t rep,
     ck_assert(t->rep_min.bytes == NEVER || t->rep_min.bytes <= t->rep_end.bytes);
 }
 
+static uint64_t first_threshold(const struct fastmm_copy_thresholds *t)
+{
+    return t->rep_min.bytes < t->stream_min.bytes ? t->rep_min.bytes : t->stream_min.bytes;
+}
+
 static int names_a_size(uint64_t copy, uint64_t fill)
 {
     return (copy != 0 && copy != NEVER) || (fill != 0 && fill != NEVER);
@@ -204,6 +211,31 @@ START_TEST(extreme_settings_are_exact)
     check_in_order(&plan.copy, s->copy_rep_min, s->copy_stream_min);
     check_in_order(&plan.fill, s->fill_rep_min, s->fill_stream_min);
     check_every_size(20001);
+}
+END_TEST
+
+/* Calls don't ask the plan for sizes below its thresholds, and for no others. */
+START_TEST(calls_follow_the_thresholds)
+{
+    static const uint64_t sizes[] = {0, 256, 300, 65536, 1 << 20, NEVER};
+    for (int i = 0; i < 36; i++) {
+        uint64_t rep = sizes[i % 6], stream = sizes[i / 6];
+        struct fastmm_copy_settings settings = {.copy_rep_min = rep,
+                                                .fill_rep_min = rep,
+                                                .copy_stream_min = stream,
+                                                .fill_stream_min = stream};
+        if (fastmm_copy_configure(&settings, NULL) != 0)
+            continue; /* crossed, or of something that isn't there */
+        struct fastmm_copy_plan plan = plan_now();
+        ck_assert_uint_eq(fastmm_copy_fast.copy_plain_end, first_threshold(&plan.copy));
+        ck_assert_uint_eq(fastmm_copy_fast.fill_plain_end, first_threshold(&plan.fill));
+        if (fastmm_copy_fast.copy_straight)
+            ck_assert_uint_le(fastmm_copy_fast.copy_straight + FASTMM_STRAIGHT_MIN,
+                              first_threshold(&plan.copy));
+        if (fastmm_copy_fast.fill_straight)
+            ck_assert_uint_le(fastmm_copy_fast.fill_straight + FASTMM_STRAIGHT_MIN,
+                              first_threshold(&plan.fill));
+    }
 }
 END_TEST
 
@@ -307,6 +339,7 @@ int main(void)
     tcase_add_test(tc, default_plan_is_that_of_this_cpu);
     tcase_add_test(tc, each_implementation_can_be_forced);
     tcase_add_test(tc, disabled_features_are_done_without);
+    tcase_add_test(tc, calls_follow_the_thresholds);
     tcase_add_test(tc, copies_are_right_while_settings_change);
     tcase_add_test(tc, calls_in_signal_handlers);
     suite_add_tcase(suite, tc);
