@@ -9,6 +9,8 @@
 
 #include "walk_rival.h"
 
+#include "mm/swap.h"
+
 #include <errno.h>
 
 /* What of a page is changed by locked instructions. */

@@ -6,8 +6,8 @@
  *
  * What is simulated is the bookkeeping. Frames have metadata (references, map
  * count, dirty, exclusive, pins) but no contents; file pages come into the page
- * cache when somebody faults on them; swap slots are counted and a swapped page
- * comes back synchronously. There is no TLB, no reverse map and no reclaim.
+ * cache when somebody faults on them; swapping is synchronous and happens on
+ * request. There is no TLB, no reverse map and no reclaim.
  *
  *   machine   frames, zero page, swap areas, and the memory all else lives in
  *     object  the page cache of one file or shmem segment
@@ -321,6 +321,14 @@ FASTMM_API int fastmm_mm_advise(struct fastmm_mm *mm, uint64_t start, uint64_t e
  * and old, writable if they were. -ENOMEM for a hole; -EINVAL unless all of it is anonymous.
  */
 FASTMM_API int fastmm_mm_free(struct fastmm_mm *mm, uint64_t start, uint64_t end);
+
+/*
+ * MADV_PAGEOUT: anonymous pages that one entry maps and nobody has pinned go into a free slot of
+ * the first swap area that has one; without any they stay. Those that fastmm_mm_free() was told of
+ * go for good unless they were written since. Pages of objects stay. -ENOMEM for a hole, -EINVAL
+ * for raw mappings.
+ */
+FASTMM_API int fastmm_mm_pageout(struct fastmm_mm *mm, uint64_t start, uint64_t end);
 
 /*
  * MADV_REMOVE: the pages of shmem that shared mappings show in [start, end) cease to exist, here

@@ -4,6 +4,7 @@
  * that are wanted before anybody touches them.
  */
 #include "frame.h"
+#include "swap.h"
 #include "table.h"
 #include "vma.h"
 
@@ -67,6 +68,18 @@ int fastmm_mm_advise(struct fastmm_mm *mm, uint64_t start, uint64_t end, enum fa
 
 /* --- MADV_FREE ------------------------------------------------------------------------------- */
 
+/*
+ * Others may want what the swap cache has, and what the page itself knows of writes is theirs, too,
+ * while they map it. (Seen on Linux 6.18.)
+ */
+static bool make_lazy(uint64_t *word)
+{
+    if ((*word & FRAME_SWAPCACHE) || ((*word & FRAME_DIRTY) && frame_maps(*word) != 1))
+        return false;
+    *word = (*word & ~FRAME_DIRTY) | FRAME_LAZY;
+    return true;
+}
+
 /* Swapped pages and poison go at once; pages forget that they were written. */
 static fastmm_pte_t free_entry(struct fastmm_mm *mm, const struct fastmm_vma *vma, uint64_t addr,
                                fastmm_pte_t pte)
@@ -74,7 +87,9 @@ static fastmm_pte_t free_entry(struct fastmm_mm *mm, const struct fastmm_vma *vm
     struct fastmm_frames *frames = &mm->machine->frames;
     if (fastmm_pte_present(pte)) {
         uint64_t pfn = fastmm_normal_page(frames, vma, addr, pte);
-        return pfn == FASTMM_PFN_NONE ? pte : fastmm_pte_mkclean(fastmm_pte_mkold(pte));
+        if (pfn == FASTMM_PFN_NONE || !make_lazy(&frames->word[pfn]))
+            return pte;
+        return fastmm_pte_mkclean(fastmm_pte_mkold(pte));
     }
     uint64_t markers = fastmm_marker_flags(pte);
     if (markers)

@@ -5,6 +5,7 @@
  * with the operations that it checks: entries are counted anew, frame by frame.
  */
 #include "frame.h"
+#include "swap.h"
 #include "table.h"
 #include "vma.h"
 
@@ -12,7 +13,7 @@
 
 struct tally {
     uint32_t *maps;   /* by frame */
-    uint32_t *cached; /* by frame */
+    uint32_t *cached; /* by frame: in the page cache, or the swap cache */
     uint32_t *swap[SWAP_AREAS];
 };
 
@@ -215,6 +216,22 @@ static void count_cached(struct check *c)
                         c->tally.cached[o->chunks[i / OBJECT_CHUNK][j]]++;
 }
 
+static void count_swap_cached(struct check *c)
+{
+    const struct fastmm_machine *m = c->machine;
+    for (unsigned type = 0; type < SWAP_AREAS; type++)
+        for (uint64_t i = 0; i < m->swap[type].slots; i++) {
+            uint64_t pfn = m->swap[type].cache[i];
+            if (!(m->swap[type].users[i] & SWAP_CACHED))
+                continue;
+            c->tally.cached[pfn]++;
+            hold(c,
+                 fastmm_swp_type(m->swap_of[pfn]) == type &&
+                     fastmm_swp_offset(m->swap_of[pfn]) == i && !frame_exclusive(&m->frames, pfn),
+                 "a page in the swap cache knows its slot, and isn't exclusive", pfn, type);
+        }
+}
+
 static void check_frame(struct check *c, uint64_t pfn)
 {
     const struct fastmm_frames *frames = &c->machine->frames;
@@ -228,11 +245,12 @@ static void check_frame(struct check *c, uint64_t pfn)
     }
     hold(c, frame_maps(word) == c->tally.maps[pfn], "the map count equals the entries", pfn, word);
     hold(c, frame_refs(word) == c->tally.maps[pfn] + c->tally.cached[pfn] + pins,
-         "references are mappings, cache and pins", pfn, word);
+         "references are mappings, caches and pins", pfn, word);
     hold(c, ((word & FRAME_PINNED) != 0) == (pins != 0), "pinned pages are marked", pfn, word);
     hold(c, !exclusive || (frame_is_anon(word) && frame_maps(word) <= 1),
          "an exclusive page is anonymous and mapped once", pfn, word);
-    hold(c, frame_is_anon(word) ? !c->tally.cached[pfn] : c->tally.cached[pfn] || pins,
+    bool swapcache = word & FRAME_SWAPCACHE;
+    hold(c, frame_is_anon(word) ? c->tally.cached[pfn] == swapcache : c->tally.cached[pfn] || pins,
          "the cache holds all pages that aren't anonymous, but for removed ones with pins", pfn,
          word);
 }
@@ -262,11 +280,15 @@ static void check_slots(struct check *c)
     for (unsigned type = 0; type < SWAP_AREAS; type++) {
         const struct swap_area *area = &c->machine->swap[type];
         for (uint64_t i = 0; i < area->slots; i++) {
-            uint32_t users = area->users[i] & ~SWAP_EXCLUSIVE;
+            uint32_t users = area->users[i] & SWAP_USERS;
             hold(c, users == c->tally.swap[type][i],
                  "users of a swap slot are the entries that name it", i, type);
-            hold(c, users == area->users[i] || users == 1, "an exclusive swap slot has one user", i,
-                 type);
+            hold(c,
+                 !(area->users[i] & SWAP_EXCLUSIVE) ||
+                     (users == 1 && !(area->users[i] & SWAP_CACHED)),
+                 "an exclusive swap slot has one user, and no page in memory", i, type);
+            hold(c, !(area->users[i] & SWAP_CACHED) || users,
+                 "the swap cache has pages of used slots only", i, type);
             used += users;
         }
     }
@@ -313,6 +335,7 @@ int fastmm_machine_check(struct fastmm_machine *machine,
     hold(&c, c.raw_mappings == machine->pfn_reservations,
          "each raw mapping has a reservation, and nothing else", 0, 0);
     count_cached(&c);
+    count_swap_cached(&c);
     check_frames(&c);
     check_slots(&c);
     free_tally(&c, frames);

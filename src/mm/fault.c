@@ -9,6 +9,7 @@
  * empty, and are found by the next attempt.
  */
 #include "frame.h"
+#include "swap.h"
 #include "table.h"
 #include "vma.h"
 
@@ -192,26 +193,47 @@ static int marker(struct fault *f, uint64_t markers)
 }
 
 /*
- * Brings a page back by itself, past any swap cache, as the kernel does for synchronous devices:
- * the page is new and so belongs to this address space alone, whoever else uses the slot.
+ * The page of a slot: what the swap cache has, or a new one. That goes into the cache only if
+ * others still want the slot, which is how the kernel does it with synchronous devices; else it
+ * belongs to this address space alone.
  */
+static int swapped_page(struct fault *f, uint64_t *pfn)
+{
+    struct fastmm_machine *machine = f->mm->machine;
+    uint32_t slot = *swap_slot(machine, f->orig);
+    if (slot & SWAP_CACHED) {
+        *pfn = swap_area(machine, f->orig)->cache[fastmm_swp_offset(f->orig)];
+        return frame_map(&machine->frames, *pfn);
+    }
+    int rc = frame_alloc_anon(machine, pfn);
+    if (!rc && (slot & SWAP_USERS) > 1) {
+        frame_clear_exclusive(&machine->frames, *pfn);
+        fastmm_swap_cache(machine, f->orig, *pfn);
+    }
+    return rc;
+}
+
 static int swap_in(struct fault *f)
 {
     struct fastmm_machine *machine = f->mm->machine;
     uint64_t pfn;
-    int rc = frame_alloc_anon(machine, &pfn);
+    int rc = swapped_page(f, &pfn);
     if (rc)
         return rc;
+    fastmm_swap_put(machine, f->orig);
+    /* Whether a page from the cache is alone is a question that only writers ask. */
+    if (f->write && frame_refs(machine->frames.word[pfn]) == 1)
+        frame_set_exclusive(&machine->frames, pfn);
     fastmm_pte_t pte = fastmm_pte_make(pfn, f->vma->page_prot);
     if (fastmm_swp_soft_dirty(f->orig))
         pte = fastmm_pte_mksoft_dirty(pte);
     if (fastmm_swp_uffd_wp(f->orig))
         pte = fastmm_pte_mkuffd_wp(pte);
-    else if (f->vma->flags & FASTMM_VM_WRITE)
+    bool held_up = fastmm_swp_uffd_wp(f->orig) && (f->vma->flags & FASTMM_VM_UFFD_WP);
+    if ((f->vma->flags & FASTMM_VM_WRITE) && !held_up && frame_exclusive(&machine->frames, pfn))
         pte = fastmm_pte_mkwrite(f->write ? fastmm_pte_mkdirty(pte) : pte);
     *f->pte = pte;
     fastmm_vma_prepare_anon(f->mm, f->vma);
-    fastmm_swap_put(machine, f->orig);
     rss_add(&f->mm->rss, FASTMM_RSS_SWAP, -1);
     rss_add(&f->mm->rss, FASTMM_RSS_ANON, 1);
     return RETRY;

@@ -12,6 +12,7 @@
  */
 #include "frame.h"
 #include "span.h"
+#include "swap.h"
 #include "vma.h"
 
 #include <fastmm/mm_inline.h>

@@ -95,7 +95,7 @@ int fastmm_machine_frame(const struct fastmm_machine *machine, uint64_t pfn,
         all.pins = machine->pins[pfn];
         all.order = (unsigned)((word & FRAME_ORDER_MASK) >> FRAME_ORDER_SHIFT);
         all.dirty = (word & FRAME_DIRTY) != 0;
-        all.young = (word & FRAME_YOUNG) != 0;
+        all.young = (word & FRAME_YOUNG) && !frame_is_anon(word);
         all.exclusive = frame_exclusive(frames, pfn);
     }
     *info = all;

@@ -4,13 +4,15 @@
  * cache line holds eight pages.
  *
  *   bits  0..24  mappings      entries that map it, over all address spaces
- *   bits 25..50  references    mappings + page cache + pins
+ *   bits 25..50  references    mappings + page cache or swap cache + pins
  *   bits 51..54  order         of the folio, in its head
  *   bits 55..57  kind          enum fastmm_frame_kind
  *   bit  58      pinned        there are pins; how many is elsewhere
  *   bit  59      dirty         what entries that are gone knew
- *   bit  60      young         likewise
+ *   bit  60      young         likewise; of an anonymous page: lazy, that is, nobody needs the
+ *                              contents unless they were written since
  *   bit  61      exclusive     an anonymous page of one address space alone
+ *   bit  62      swap cache    the page has the contents of a slot: swap.h
  *   bit  63      overflow      counts continue elsewhere (not in use yet)
  *
  * A mapping always comes with a reference: both change by one addition. The top bit of each count
@@ -39,6 +41,8 @@
 #define FRAME_PINNED      (UINT64_C(1) << 58)
 #define FRAME_DIRTY       (UINT64_C(1) << 59)
 #define FRAME_YOUNG       (UINT64_C(1) << 60)
+#define FRAME_LAZY        FRAME_YOUNG
+#define FRAME_SWAPCACHE   (UINT64_C(1) << 62)
 #define FRAME_EXCLUSIVE   (UINT64_C(1) << 61)
 #define FRAME_OVERFLOW    (UINT64_C(1) << 63)
 #define FRAME_NEXT_MASK   (FASTMM_PFN_LIMIT - 1)

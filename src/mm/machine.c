@@ -4,6 +4,7 @@
 
 #include "frame.h"
 #include "span.h"
+#include "swap.h"
 
 #include <errno.h>
 #include <string.h>
@@ -21,9 +22,7 @@ static void free_arrays(struct fastmm_machine *machine)
     struct fastmm_frames *frames = &machine->frames;
     fastmm_arena_free(arena, frames->word, frame_count(machine) * sizeof(*frames->word));
     fastmm_arena_free(arena, machine->pins, frame_count(machine) * sizeof(*machine->pins));
-    for (unsigned i = 0; i < SWAP_AREAS; i++)
-        fastmm_arena_free(arena, machine->swap[i].users,
-                          machine->swap[i].slots * sizeof(*machine->swap[i].users));
+    fastmm_swap_free_areas(machine);
 }
 
 static int alloc_arrays(struct fastmm_machine *machine)
@@ -105,23 +104,6 @@ void fastmm_machine_get_stats(const struct fastmm_machine *machine,
 void fastmm_machine_fail_after(struct fastmm_machine *machine, uint64_t successes)
 {
     machine->arena.budget = successes;
-}
-
-/* --- Swap areas ------------------------------------------------------------------------------ */
-
-int fastmm_machine_swap_on(struct fastmm_machine *machine, unsigned type, uint64_t slots)
-{
-    if (type >= SWAP_AREAS || slots == 0 || slots > MAX_FRAMES)
-        return -EINVAL;
-    struct swap_area *area = &machine->swap[type];
-    if (area->slots)
-        return -EBUSY;
-    uint32_t *users = fastmm_arena_zalloc(&machine->arena, slots * sizeof(*users));
-    if (!users)
-        return -ENOMEM;
-    area->users = users;
-    area->slots = slots;
-    return 0;
 }
 
 int fastmm_check_range(const struct fastmm_machine *machine, uint64_t start, uint64_t end)

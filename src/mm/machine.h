@@ -11,10 +11,14 @@
 
 #define SWAP_AREAS     23
 #define SWAP_EXCLUSIVE (UINT32_C(1) << 31) /* the one entry of this slot says exclusive */
+#define SWAP_CACHED    (UINT32_C(1) << 30) /* the swap cache has a page with its contents */
+#define SWAP_USERS     (SWAP_CACHED - 1)
 
 struct swap_area {
-    uint32_t *users; /* entries that refer to each slot, and SWAP_EXCLUSIVE */
+    uint32_t *users; /* entries that refer to each slot, and flags */
+    uint64_t *cache; /* that page, where the flag says so */
     uint64_t slots;
+    uint64_t next; /* where to look for a free slot first */
 };
 
 struct span_ops;
@@ -32,6 +36,7 @@ struct fastmm_machine {
     uint32_t *pins; /* by frame */
 
     struct swap_area swap[SWAP_AREAS];
+    fastmm_pte_t *swap_of; /* by frame: the slot of a page in the swap cache; NULL without areas */
     uint64_t swap_used;
 
     uint32_t anon_vmas; /* the last name given: see vma.h */
@@ -75,26 +80,6 @@ void fastmm_object_drop(struct fastmm_object *object, uint64_t first, uint64_t e
 
 /* Makes frame `pfn`, reserved before, the page at `index`, which isn't cached. -ENOMEM. */
 int fastmm_object_adopt(struct fastmm_object *object, uint64_t index, uint64_t pfn);
-
-static inline uint32_t *swap_users(struct fastmm_machine *machine, fastmm_pte_t entry)
-{
-    return &machine->swap[fastmm_swp_type(entry)].users[fastmm_swp_offset(entry)];
-}
-
-/* One more user of a slot, which ends its being exclusive; one user less. The slot exists. */
-static inline void fastmm_swap_get(struct fastmm_machine *machine, fastmm_pte_t entry)
-{
-    uint32_t *users = swap_users(machine, entry);
-    *users = (*users & ~SWAP_EXCLUSIVE) + 1;
-    machine->swap_used++;
-}
-
-static inline void fastmm_swap_put(struct fastmm_machine *machine, fastmm_pte_t entry)
-{
-    uint32_t *users = swap_users(machine, entry);
-    *users = (*users & ~SWAP_EXCLUSIVE) - 1;
-    machine->swap_used--;
-}
 
 /* 0, -EINVAL, -ERANGE as mm.h says for ranges. */
 int fastmm_check_range(const struct fastmm_machine *machine, uint64_t start, uint64_t end);

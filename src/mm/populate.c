@@ -4,6 +4,7 @@
  * Everything a run needs is checked and allocated before its first entry is written.
  */
 #include "frame.h"
+#include "swap.h"
 #include "table.h"
 #include "vma.h"
 
@@ -166,9 +167,9 @@ static int check_swap(const struct load *l)
     if (run->value > area->slots || run->count > area->slots - run->value)
         return -EINVAL;
     /* An exclusive slot has no second user, whoever came first. */
-    uint32_t limit = has(l, FASTMM_POPULATE_EXCLUSIVE) ? 1 : SWAP_EXCLUSIVE - 1;
+    uint32_t limit = has(l, FASTMM_POPULATE_EXCLUSIVE) ? 1 : SWAP_USERS;
     for (uint64_t i = 0; i < run->count; i++)
-        if (area->users[run->value + i] >= limit)
+        if ((area->users[run->value + i] & (SWAP_USERS | SWAP_EXCLUSIVE)) >= limit)
             return -EINVAL;
     return 0;
 }

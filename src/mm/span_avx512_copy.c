@@ -5,6 +5,7 @@
 #if defined(__x86_64__)
 
 #    include "span_avx512.h"
+#    include "swap.h"
 
 #    include <string.h>
 

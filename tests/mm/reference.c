@@ -15,6 +15,9 @@ void ref_init(struct ref *r, uint64_t user_end)
     for (int o = 0; o < REF_OBJECTS; o++)
         for (int i = 0; i < REF_OBJECT_PAGES; i++)
             r->cache[o][i] = -1;
+    for (int i = 0; i < REF_SWAP_SLOTS; i++)
+        r->swap_cache[i] = -1;
+    r->fresh_slots = UINT64_C(1) << 40;
 }
 
 uint64_t ref_address(const struct ref *r, int slot)
@@ -53,17 +56,39 @@ int ref_mapcount(const struct ref *r, int page)
     return count;
 }
 
-/* Entries that name the slot; an exclusive one counts for all there could be. */
-static int swap_users(const struct ref *r, uint64_t offset)
+int ref_swap_users(const struct ref *r, uint64_t offset)
 {
     int count = 0;
     for (int m = 0; m < REF_MMS; m++)
         for (int i = 0; i < REF_SLOTS; i++) {
             const struct ref_slot *s = &r->mm[m].slot[i];
-            if (r->mm[m].used && s->kind == REF_SWAP && s->value == offset)
-                count += s->exclusive_swap ? 1000 : 1;
+            count += r->mm[m].used && s->kind == REF_SWAP && s->value == offset;
         }
     return count;
+}
+
+static bool swap_exclusive(const struct ref *r, uint64_t offset)
+{
+    for (int m = 0; m < REF_MMS; m++)
+        for (int i = 0; i < REF_SLOTS; i++) {
+            const struct ref_slot *s = &r->mm[m].slot[i];
+            if (r->mm[m].used && s->kind == REF_SWAP && s->value == offset && s->exclusive_swap)
+                return true;
+        }
+    return false;
+}
+
+bool ref_swap_cached(const struct ref *r, int page)
+{
+    for (int i = 0; i < REF_SWAP_SLOTS; i++)
+        if (r->swap_cache[i] == page)
+            return true;
+    return false;
+}
+
+static int references(const struct ref *r, int page)
+{
+    return ref_mapcount(r, page) + r->page[page].pins + ref_swap_cached(r, page);
 }
 
 bool ref_entry_wp(const struct ref_slot *s)
@@ -98,18 +123,31 @@ void ref_clear_entry(struct ref_slot *s)
 static void release_page(struct ref *r, int page)
 {
     struct ref_page *p = &r->page[page];
-    if (p->anon && ref_mapcount(r, page) == 0 && p->pins == 0)
+    if (p->anon && references(r, page) == 0)
         p->used = false;
+}
+
+/* With its last user a slot is free, and what the swap cache has of it. */
+static void release_slot(struct ref *r, uint64_t offset)
+{
+    if (offset >= REF_SWAP_SLOTS || ref_swap_users(r, offset) || r->swap_cache[offset] < 0)
+        return;
+    int page = r->swap_cache[offset];
+    r->swap_cache[offset] = -1;
+    r->page[page].dirty = true;
+    release_page(r, page);
 }
 
 void ref_drop_entry(struct ref *r, struct ref_slot *s)
 {
     int page = s->kind == REF_PAGE ? s->page : -1;
+    uint64_t slot = s->kind == REF_SWAP ? s->value : UINT64_MAX;
     if (page >= 0 && !r->page[page].anon && s->dirty)
         r->page[page].dirty = true;
     ref_clear_entry(s);
     if (page >= 0)
         release_page(r, page);
+    release_slot(r, slot);
 }
 
 /* --- Mappings -------------------------------------------------------------------------------- */
@@ -277,7 +315,7 @@ static int fault_write_protected(struct ref *r, int mm, int slot)
     }
     bool page = s->kind == REF_PAGE;
     struct ref_page *p = page ? &r->page[s->page] : NULL;
-    bool alone = page && p->anon && (p->exclusive || ref_mapcount(r, s->page) + p->pins == 1);
+    bool alone = page && p->anon && (p->exclusive || references(r, s->page) == 1);
     if (ref_is_private(s) && !alone) {
         ref_drop_entry(r, s);
         set_private(r, mm, slot, false);
@@ -294,10 +332,21 @@ static int fault_write_protected(struct ref *r, int mm, int slot)
 static int fault_swap(struct ref *r, int mm, int slot, bool write)
 {
     struct ref_slot *s = &r->mm[mm].slot[slot];
-    bool wp = s->wp, writable = s->flags & FASTMM_VM_WRITE;
+    bool wp = s->wp, held_up = wp && (s->flags & FASTMM_VM_UFFD_WP);
+    uint64_t offset = s->value;
+    int page = r->swap_cache[offset];
+    if (page < 0) {
+        page = new_page(r, true, -1);
+        r->page[page].exclusive = ref_swap_users(r, offset) == 1;
+        if (!r->page[page].exclusive)
+            r->swap_cache[offset] = page;
+    }
     ref_clear_entry(s);
-    set_page(s, new_page(r, true, -1), false, wp);
-    s->rw = writable && !wp;
+    set_page(s, page, false, wp);
+    release_slot(r, offset);
+    if (write && references(r, page) == 1)
+        r->page[page].exclusive = true;
+    s->rw = (s->flags & FASTMM_VM_WRITE) && !held_up && r->page[page].exclusive;
     s->dirty = write && s->rw;
     ref_flag_anon(r, mm, slot);
     return 1000;
@@ -539,7 +588,7 @@ int ref_swap(struct ref *r, int mm, int slot, uint64_t offset, bool wp, bool exc
 {
     struct ref_slot *s = &r->mm[mm].slot[slot];
     if (!s->mapped || !ref_is_private(s) || (wp && !(s->flags & FASTMM_VM_UFFD_WP)) ||
-        swap_users(r, offset) >= (exclusive ? 1 : 1000))
+        (ref_swap_users(r, offset) && (exclusive || swap_exclusive(r, offset))))
         return -EINVAL;
     if (s->kind != REF_NONE)
         return -EEXIST;

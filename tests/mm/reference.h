@@ -39,7 +39,7 @@ struct ref_slot {
 };
 
 struct ref_page {
-    bool used, anon, exclusive, dirty, removed;
+    bool used, anon, exclusive, dirty, removed, lazy;
     int object;
     int pins;
     uint64_t pfn; /* the frame that the library uses for it, 0 while not known */
@@ -55,6 +55,8 @@ struct ref {
     struct ref_mm mm[REF_MMS];
     struct ref_page page[REF_PAGES];
     int cache[REF_OBJECTS][REF_OBJECT_PAGES]; /* page, or -1 */
+    int swap_cache[REF_SWAP_SLOTS];           /* page, or -1 */
+    uint64_t fresh_slots; /* slots that the library chose have numbers from here on until seen */
     int groups, pages, anons;
     bool table; /* is there a leaf table where the next fault is? The caller knows. */
 };
@@ -82,6 +84,7 @@ int ref_move(struct ref *r, int mm, int first, int end, int to, int size);
 int ref_advise(struct ref *r, int mm, int first, int end, enum fastmm_advice advice);
 int ref_free(struct ref *r, int mm, int first, int end);
 int ref_prefault(struct ref *r, int mm, int slot, bool write);
+int ref_pageout(struct ref *r, int mm, int first, int end);
 int ref_remove(struct ref *r, int mm, int first, int end);
 
 /* Ends the test if the library's machine differs from the reference in anything. */
@@ -89,5 +92,11 @@ void ref_compare(struct ref *r, struct fastmm_machine *machine, struct fastmm_mm
 
 /* Entries that map the page, over all address spaces. */
 int ref_mapcount(const struct ref *r, int page);
+
+/* Entries that name the swap slot. */
+int ref_swap_users(const struct ref *r, uint64_t offset);
+
+/* Does the swap cache have the page? */
+bool ref_swap_cached(const struct ref *r, int page);
 
 #endif

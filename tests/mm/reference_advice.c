@@ -179,11 +179,15 @@ int ref_free(struct ref *r, int mm, int first, int end)
         if (s[i].object >= 0)
             return -EINVAL;
     for (int i = first; i < end; i++) {
-        if (s[i].kind == REF_PAGE)
-            s[i].young = s[i].dirty = false;
+        struct ref_page *p = s[i].kind == REF_PAGE ? &r->page[s[i].page] : NULL;
+        bool others = p && p->dirty && ref_mapcount(r, s[i].page) != 1;
+        if (p && !others && !ref_swap_cached(r, s[i].page)) {
+            s[i].young = s[i].dirty = p->dirty = false;
+            p->lazy = true;
+        }
         if (s[i].kind == REF_SWAP ||
             (s[i].kind == REF_MARKER && s[i].value == FASTMM_MARKER_POISON))
-            ref_clear_entry(&s[i]);
+            ref_drop_entry(r, &s[i]);
     }
     return 0;
 }
@@ -238,5 +242,60 @@ int ref_remove(struct ref *r, int mm, int first, int end)
             return s[i].object < 0 ? -EINVAL : ref_is_private(&s[i]) ? -EACCES : -ENOTSUP;
     for (int i = first; i < end; i++)
         remove_page(r, s[i].object, s[i].pgoff);
+    return 0;
+}
+
+/* --- Swapping -------------------------------------------------------------------------------- */
+
+static bool any_slot_free(const struct ref *r)
+{
+    int used = 0;
+    for (int i = 0; i < REF_SWAP_SLOTS; i++)
+        used += ref_swap_users(r, (uint64_t)i) != 0;
+    for (int m = 0; m < REF_MMS; m++)
+        for (int i = 0; i < REF_SLOTS; i++)
+            used += r->mm[m].used && r->mm[m].slot[i].kind == REF_SWAP &&
+                    r->mm[m].slot[i].value >= REF_SWAP_SLOTS;
+    return used < REF_SWAP_SLOTS;
+}
+
+static uint64_t slot_for(struct ref *r, int page)
+{
+    for (int i = 0; i < REF_SWAP_SLOTS; i++)
+        if (r->swap_cache[i] == page)
+            return (uint64_t)i;
+    return r->fresh_slots++;
+}
+
+static void pageout_slot(struct ref *r, struct ref_slot *s)
+{
+    struct ref_page *p = s->kind == REF_PAGE ? &r->page[s->page] : NULL;
+    if (!p || !p->anon || p->pins || ref_mapcount(r, s->page) != 1)
+        return;
+    s->young = false;
+    if (p->lazy && (s->dirty || p->dirty)) {
+        p->lazy = false;
+        p->dirty = true;
+    } else if (p->lazy) {
+        ref_drop_entry(r, s);
+    } else if (ref_swap_cached(r, s->page) || any_slot_free(r)) {
+        uint64_t slot = slot_for(r, s->page);
+        bool wp = s->wp, exclusive = p->exclusive;
+        if (slot < REF_SWAP_SLOTS)
+            r->swap_cache[slot] = -1;
+        ref_drop_entry(r, s);
+        s->kind = REF_SWAP;
+        s->value = slot;
+        s->wp = wp;
+        s->exclusive_swap = exclusive;
+    }
+}
+
+int ref_pageout(struct ref *r, int mm, int first, int end)
+{
+    if (!ref_whole(r, mm, first, end))
+        return -ENOMEM;
+    for (int i = first; i < end; i++)
+        pageout_slot(r, &r->mm[mm].slot[i]);
     return 0;
 }

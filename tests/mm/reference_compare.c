@@ -34,7 +34,17 @@ static uint64_t swp_bits(const struct ref_slot *s)
     return type << 59 | inverted << 9 | flags;
 }
 
-static void compare_slot(struct ref *r, const struct ref_slot *s, uint64_t addr, uint64_t raw)
+/* The library chose a slot: from now on it is known. */
+static void learn_slot(const struct ref *r, struct ref_slot *s, uint64_t raw)
+{
+    if (s->kind != REF_SWAP || s->value < REF_SWAP_SLOTS)
+        return;
+    s->value = (~raw >> 9) & (BIT(50) - 1);
+    HOLDS(s->value < REF_SWAP_SLOTS);
+    EQUAL(ref_swap_users(r, s->value), 1);
+}
+
+static void compare_slot(struct ref *r, struct ref_slot *s, uint64_t addr, uint64_t raw)
 {
     if (!s->mapped || s->kind == REF_NONE) {
         if (raw)
@@ -43,6 +53,7 @@ static void compare_slot(struct ref *r, const struct ref_slot *s, uint64_t addr,
         return;
     }
     if (s->kind == REF_SWAP || s->kind == REF_MARKER) {
+        learn_slot(r, s, raw);
         if (raw != swp_bits(s))
             ck_abort_msg("%#llx: should be %#llx, is %#llx", (unsigned long long)addr,
                          (unsigned long long)swp_bits(s), (unsigned long long)raw);
@@ -71,7 +82,8 @@ static void compare_page(const struct ref *r, const struct fastmm_machine *machi
         return;
     EQUAL(fastmm_machine_frame(machine, p->pfn, &info), 0);
     EQUAL(info.mapcount, ref_mapcount(r, page));
-    EQUAL(info.refs, ref_mapcount(r, page) + p->pins + (!p->anon && !p->removed));
+    EQUAL(info.refs,
+          ref_mapcount(r, page) + p->pins + (!p->anon && !p->removed) + ref_swap_cached(r, page));
     EQUAL(info.pins, p->pins);
     EQUAL(info.exclusive, p->exclusive);
     EQUAL(info.kind == FASTMM_FRAME_ANON, p->anon);

@@ -259,7 +259,11 @@ START_TEST(creation_fails)
     }
     fastmm_machine_fail_after(machine, 0);
     EQUAL(fastmm_machine_reserve(machine, 1, 1, &pfn), -ENOMEM);
-    EQUAL(fastmm_machine_swap_on(machine, 0, 5), -ENOMEM);
+    for (uint64_t allowed = 0; allowed < 3; allowed++) {
+        fastmm_machine_fail_after(machine, allowed);
+        EQUAL(fastmm_machine_swap_on(machine, 0, 5), -ENOMEM);
+    }
+    fastmm_machine_fail_after(machine, 0);
     EQUAL(fastmm_machine_check(machine, NULL, NULL), -ENOMEM);
     fastmm_machine_fail_after(machine, UINT64_MAX);
     HOLDS(!mm && !object && pfn == 7);
@@ -280,6 +284,28 @@ START_TEST(frames_run_out)
     EQUAL(pte_at(mm, BASE + PAGES(8)), 0);
     EQUAL(fastmm_mm_zap(mm, BASE, BASE + PAGES(1)), 0);
     EQUAL(fastmm_mm_fault(mm, BASE + PAGES(8), FASTMM_WRITE), 0);
+    end_mm(mm);
+    end_machine(machine);
+}
+END_TEST
+
+/* Without a free slot pages stay; what is lost of a slot comes back. */
+START_TEST(slots_run_out)
+{
+    struct fastmm_machine *machine = new_machine(16);
+    struct fastmm_mm *mm = new_mm(machine);
+    EQUAL(fastmm_machine_swap_on(machine, 3, 2), 0);
+    map_at(mm, BASE, 4, RW, NULL);
+    for (uint64_t i = 0; i < 4; i++)
+        EQUAL(fastmm_mm_fault(mm, BASE + PAGES(i), FASTMM_WRITE), 0);
+    EQUAL(fastmm_mm_pageout(mm, BASE, BASE + PAGES(4)), 0);
+    EQUAL(rss_of(mm, FASTMM_RSS_SWAP), 2);
+    EQUAL(rss_of(mm, FASTMM_RSS_ANON), 2);
+    EQUAL(fastmm_mm_zap(mm, BASE, BASE + PAGES(1)), 0);
+    EQUAL(fastmm_mm_pageout(mm, BASE, BASE + PAGES(4)), 0);
+    EQUAL(rss_of(mm, FASTMM_RSS_SWAP), 2);
+    EQUAL(rss_of(mm, FASTMM_RSS_ANON), 1);
+    EQUAL(fastmm_mm_pageout(mm, BASE, BASE + PAGES(5)), -ENOMEM);
     end_mm(mm);
     end_machine(machine);
 }
@@ -336,6 +362,7 @@ int main(void)
     tcase_add_test(tcase, others_fail);
     tcase_add_test(tcase, creation_fails);
     tcase_add_test(tcase, frames_run_out);
+    tcase_add_test(tcase, slots_run_out);
     tcase_add_test(tcase, counts_run_full);
     tcase_add_test(tcase, destroy_reports);
     suite_add_tcase(suite, tcase);

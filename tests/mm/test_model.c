@@ -64,7 +64,8 @@ static void unpin_all(struct world *w, int page)
         EQUAL(fastmm_machine_unpin(w->machine, p->pfn), 0);
         p->pins--;
     }
-    if ((p->anon || p->removed) && p->used && !ref_mapcount(w->ref, page))
+    if ((p->anon || p->removed) && p->used && !ref_mapcount(w->ref, page) &&
+        !ref_swap_cached(w->ref, page))
         p->used = false;
 }
 
@@ -386,6 +387,12 @@ static void op_remove(struct world *w)
     EQUAL(fastmm_mm_remove(w->mm[p.mm], p.from, p.to), ref_remove(w->ref, p.mm, p.first, p.end));
 }
 
+static void op_pageout(struct world *w)
+{
+    struct where p = pick_mapped(w);
+    EQUAL(fastmm_mm_pageout(w->mm[p.mm], p.from, p.to), ref_pageout(w->ref, p.mm, p.first, p.end));
+}
+
 static void op_poison(struct world *w)
 {
     struct where p = pick_mapped(w);
@@ -401,7 +408,7 @@ static const struct {
     {op_fork, 6},     {op_destroy, 4}, {op_register, 5}, {op_unregister, 2}, {op_wp, 10},
     {op_pin, 3},      {op_unpin, 3},   {op_swap, 4},     {op_marker, 2},     {op_guard, 4},
     {op_poison, 3},   {op_resize, 3},  {op_move, 8},     {op_advise, 3},     {op_free, 4},
-    {op_prefault, 5}, {op_remove, 4},
+    {op_prefault, 5}, {op_remove, 4},  {op_pageout, 8},
 };
 
 static void one_operation(struct world *w)

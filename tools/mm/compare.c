@@ -68,7 +68,7 @@ static const char *page_difference(const struct comparison *c, const struct worl
         return "what PAGEMAP_SCAN says";
     if (frames && present(a->kind) && a->maps != b->maps)
         return "the map count";
-    if (frames && present(a->kind) && !same_frame)
+    if (frames && (present(a->kind) || a->kind == TRACE_SWAP) && !same_frame)
         return "who shares the page";
     return NULL;
 }

@@ -140,6 +140,10 @@ int mm_fuzz(int argc, char **argv)
     enum run_verdict verdict = RUN_AGREED;
     if (take_options(&f, argc, argv))
         return TOOL_USAGE;
+    if ((f.setup.on & RUN_ON_KERNEL) && f.what.kind == GENERATE_ANON && !world_kernel_swaps()) {
+        f.what.no_swap = true;
+        printf("not tried, since it isn't permitted: swap\n");
+    }
     if ((f.setup.on & RUN_ON_KERNEL) && !world_kernel_hears_forks()) {
         f.what.no_fork_events = true;
         printf("not tried, since it isn't permitted: events of forks\n");

@@ -176,6 +176,14 @@ static void make_remove(struct generator *g, struct trace_op *op)
     make_on_mapped(g, op);
 }
 
+/* Nor is reclaiming pages of objects. */
+static void make_pageout(struct generator *g, struct trace_op *op)
+{
+    if (g->setup->kind != GENERATE_ANON || g->setup->no_swap)
+        op->verb = TRACE_DONTNEED;
+    make_on_mapped(g, op);
+}
+
 static void make_register(struct generator *g, struct trace_op *op)
 {
     within(g, g->mapped[op->process], op);
@@ -238,6 +246,7 @@ static const struct {
     {TRACE_POISON, 2, make_on_registered},
     {TRACE_FREE, 4, make_on_mapped},
     {TRACE_REMOVE, 3, make_remove},
+    {TRACE_PAGEOUT, 8, make_pageout},
     {TRACE_POPULATE_READ, 3, make_on_mapped},
     {TRACE_POPULATE_WRITE, 3, make_on_mapped},
     {TRACE_DONTFORK, 1, make_on_mapped},

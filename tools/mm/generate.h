@@ -10,6 +10,7 @@ enum generate_kind { GENERATE_ANON, GENERATE_SHMEM, GENERATE_FILE, GENERATE_MIXE
 struct generate_setup {
     enum generate_kind kind;
     bool no_fork_events; /* not everybody may register for them */
+    bool no_swap;        /* nor have some */
 };
 
 /* 0, or -1 for want of memory. The same seed, setup and count make the same trace. */

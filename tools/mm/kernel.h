@@ -69,6 +69,10 @@ void kernel_hear(const struct kernel_process *p, struct kernel_process *child, u
 /* Do registrations with this userfaultfd (1 + index) follow when a mapping moves? */
 bool kernel_follows(unsigned registered);
 
+/* kernel_swap.c */
+/* 0, or WORLD_NOT_PERMITTED with the reason if the trace swaps and that isn't possible here. */
+int kernel_swap_probe(const struct trace *trace, struct tool_error *error);
+
 /* kernel_remap.c */
 int kernel_remap(struct kernel *k, const struct trace_op *op, int *outcome,
                  struct tool_error *error);

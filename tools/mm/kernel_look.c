@@ -108,6 +108,8 @@ static void look_at_page(const struct kernel *k, uint64_t word, struct world_pag
         look_at_frame(k, word & FASTMM_PAGEMAP_NUMBER, page);
     else if (word & FASTMM_PAGEMAP_SWAP)
         page->kind = kind_of_swp(k, word & FASTMM_PAGEMAP_NUMBER);
+    if (page->kind == TRACE_SWAP && (k->world.channels & WORLD_FRAMES))
+        page->pfn = WORLD_SLOT | (word & FASTMM_PAGEMAP_NUMBER);
 }
 
 static int read_words(const struct kernel_process *p, unsigned first, unsigned count,
@@ -131,6 +133,8 @@ static void look_at_raw(uint64_t raw, struct world_page *page)
     page->raw = fastmm_pte_none(raw) ? 0 : raw;
     if (fastmm_pte_present(raw))
         page->raw &= WORLD_RAW_MASK;
+    else if (page->kind == TRACE_SWAP)
+        page->raw &= WORLD_SWAP_MASK;
 }
 
 /* Documentation/admin-guide/mm/pagemap.rst; newer than the headers this may be compiled with. */

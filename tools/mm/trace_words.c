@@ -13,6 +13,7 @@ const struct trace_verb_words trace_verbs[TRACE_VERBS] = {
     [TRACE_WRITE] = {"write", SHAPE_PAGES},
     [TRACE_DONTNEED] = {"dontneed", SHAPE_RANGE},
     [TRACE_FREE] = {"free", SHAPE_RANGE},
+    [TRACE_PAGEOUT] = {"pageout", SHAPE_RANGE},
     [TRACE_REMOVE] = {"remove", SHAPE_RANGE},
     [TRACE_POPULATE_READ] = {"populate-read", SHAPE_RANGE},
     [TRACE_POPULATE_WRITE] = {"populate-write", SHAPE_RANGE},

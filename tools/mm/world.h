@@ -22,7 +22,7 @@ enum {
 struct world_page {
     enum trace_kind kind;
     bool uffd_wp;
-    uint64_t pfn;        /* equal where the page is the same; 0: none, or not known */
+    uint64_t pfn;        /* equal where the page, or slot, is the same; 0: none, or not known */
     int64_t maps;        /* entries that map the page; -1: not known, or no page */
     uint64_t raw;        /* the entry without its frame number and Accessed */
     uint64_t word;       /* of pagemap, without the number of a frame or slot */
@@ -67,6 +67,10 @@ uint64_t world_pagemap_word(uint64_t word);
 /* Raw bits that are compared. */
 #define WORLD_RAW_MASK (~(FASTMM_PTE_PFN_MASK | FASTMM_PTE_ACCESSED))
 
+/* Of a swap entry the flags; its slot is a number like a frame's, and no frame's. */
+#define WORLD_SWAP_MASK FASTMM_SWP_FLAGS
+#define WORLD_SLOT      (UINT64_C(1) << 62)
+
 /* -1 with *error; WORLD_NOT_PERMITTED with the reason in it. */
 #define WORLD_NOT_PERMITTED 1
 /* The model runs build `impl` (enum fastmm_mm_impl) of its inner loops. */
@@ -75,6 +79,8 @@ int world_open_model(const struct trace *trace, unsigned impl, struct world **wo
 int world_open_kernel(const struct trace *trace, struct world **world, struct tool_error *error);
 /* May this process register for the events of forks? */
 bool world_kernel_hears_forks(void);
+/* Can it have swap to write to? Asking makes it, for as long as this process lives. */
+bool world_kernel_swaps(void);
 /* A kernel as the trace has recorded it. */
 int world_open_recorded(const struct trace *trace, struct world **world, struct tool_error *error);
 

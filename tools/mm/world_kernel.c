@@ -20,6 +20,9 @@
 #    define MADV_GUARD_INSTALL 102
 #    define MADV_GUARD_REMOVE  103
 #endif
+#ifndef MADV_PAGEOUT
+#    define MADV_PAGEOUT 21
+#endif
 #ifndef MADV_POPULATE_READ
 #    define MADV_POPULATE_READ  22
 #    define MADV_POPULATE_WRITE 23
@@ -69,6 +72,7 @@ static int advise(struct kernel_process *p, const struct trace_op *op, int advic
 static const int advices[TRACE_VERBS] = {
     [TRACE_DONTNEED] = MADV_DONTNEED,
     [TRACE_FREE] = MADV_FREE,
+    [TRACE_PAGEOUT] = MADV_PAGEOUT,
     [TRACE_REMOVE] = MADV_REMOVE,
     [TRACE_POPULATE_READ] = MADV_POPULATE_READ,
     [TRACE_POPULATE_WRITE] = MADV_POPULATE_WRITE,
@@ -357,7 +361,8 @@ static int probe(const struct trace *trace, struct tool_error *error)
         tool_fail(error, "/proc/self/pagemap: %s", strerror(errno));
         return WORLD_NOT_PERMITTED;
     }
-    return kernel_uffd_probe(trace, error);
+    int rc = kernel_uffd_probe(trace, error);
+    return rc ? rc : kernel_swap_probe(trace, error);
 }
 
 int world_open_kernel(const struct trace *trace, struct world **world, struct tool_error *error)

@@ -83,6 +83,7 @@ static range_call *const whole_calls[TRACE_VERBS] = {
 static range_call *const advice_calls[TRACE_VERBS] = {
     [TRACE_DONTNEED] = fastmm_mm_zap,
     [TRACE_FREE] = fastmm_mm_free,
+    [TRACE_PAGEOUT] = fastmm_mm_pageout,
     [TRACE_REMOVE] = fastmm_mm_remove,
     [TRACE_GUARD] = guard,
     [TRACE_UNGUARD] = fastmm_mm_guard_remove,
@@ -350,6 +351,10 @@ static void observe_page(const struct model *m, fastmm_pte_t pte, struct world_p
     page->raw = pte;
     if (!fastmm_pte_present(pte)) {
         page->kind = kind_of_swp(pte);
+        if (page->kind == TRACE_SWAP) {
+            page->raw &= WORLD_SWAP_MASK;
+            page->pfn = WORLD_SLOT | fastmm_swp_offset(pte) << 5 | fastmm_swp_type(pte);
+        }
         return;
     }
     page->raw &= WORLD_RAW_MASK;
@@ -476,6 +481,8 @@ int world_open_model(const struct trace *trace, unsigned impl, struct world **wo
         return WORLD_NOT_PERMITTED;
     }
     int rc = fastmm_machine_create(&config, &m->machine);
+    if (!rc)
+        rc = fastmm_machine_swap_on(m->machine, 0, config.frames); /* never full */
     for (unsigned i = 0; i < TRACE_OBJECTS && !rc; i++)
         if (trace->object[i].kind)
             rc = open_object(m, &trace->object[i], &m->object[i]);

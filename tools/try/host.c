@@ -7,6 +7,7 @@
 
 #include "mm/frame.h"
 #include "mm/span.h"
+#include "mm/swap.h"
 
 /* The library's own, which fork.c was compiled as here. */
 int fastmm_copy_ours(const struct copy *c, const struct table_span *span, fastmm_pte_t *target);
