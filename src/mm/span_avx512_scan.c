@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scan of a span, eight entries at a time. Lines like the span's first entry, in everything but
- * the frame number, are only counted; what they hold is worked out once. Other lines are
- * classified by masks.
+ * Scan of a span, 32 entries at a time. Where all are like the span's first entry, in everything
+ * but the frame number, they are only counted; what they hold is worked out once. Others are
+ * classified by masks, without a branch on what a line holds: entries in the swap format are looked
+ * at where there are any among the 32.
  */
 #include "span.h"
 
@@ -12,46 +13,24 @@
 
 /* A counter in each lane: counting by mask costs one instruction. */
 struct lanes_scan {
-    __m512i none, present, markers, swap, writable, dirty, young, special, uffd_wp;
+    __m512i present, swp, markers, uffd_wp;
+    __m512i writable, young, special, dirty;
+    /*
+     * Counts of bits that lie four apart, each in its place and the three above, in each lane:
+     * one addition for all of them, but at most 15 times.
+     */
+    __m512i bits;
+    unsigned additions;
 };
 
-AVX512 static inline void tick(__m512i *counter, __mmask8 which)
+#    define ADDITIONS_MAX 15
+#    define SHIFT_DIRTY   58 /* the saved bit's place stands for both */
+#    define COUNTED_BITS \
+        (FASTMM_PTE_RW | FASTMM_PTE_ACCESSED | FASTMM_PTE_SPECIAL | FASTMM_PTE_SAVED_DIRTY)
+
+AVX512 FASTMM_INLINE void tick(__m512i *counter, __mmask8 which)
 {
     *counter = _mm512_mask_sub_epi64(*counter, which, *counter, all_of(UINT64_MAX));
-}
-
-AVX512 static inline void tick_if(__m512i *counter, __mmask8 among, __m512i line, uint64_t bits)
-{
-    tick(counter, _mm512_mask_test_epi64_mask(among, line, all_of(bits)));
-}
-
-AVX512 static inline void scan_line(__m512i line, __mmask8 live, struct lanes_scan *s)
-{
-    const uint64_t marker = (uint64_t)FASTMM_SWP_TYPE_MARKER << FASTMM_SWP_TYPE_SHIFT;
-    const uint64_t uffd_wp = FASTMM_MARKER_UFFD_WP << FASTMM_SWP_OFFSET_SHIFT;
-    const uint64_t flags = FASTMM_MARKER_ALL << FASTMM_SWP_OFFSET_SHIFT;
-    __mmask8 present =
-        _mm512_mask_test_epi64_mask(live, line, all_of(FASTMM_PTE_PRESENT | FASTMM_PTE_PROTNONE));
-    __mmask8 filled =
-        _mm512_mask_test_epi64_mask(live, line, all_of(~(FASTMM_PTE_ACCESSED | FASTMM_PTE_DIRTY)));
-    tick(&s->present, present);
-    tick(&s->none, (__mmask8)(live & ~(filled | present)));
-    tick_if(&s->writable, present, line, FASTMM_PTE_RW);
-    tick_if(&s->dirty, present, line, FASTMM_PTE_DIRTY | FASTMM_PTE_SAVED_DIRTY);
-    tick_if(&s->young, present, line, FASTMM_PTE_ACCESSED);
-    tick_if(&s->special, present, line, FASTMM_PTE_SPECIAL);
-    tick_if(&s->uffd_wp, present, line, FASTMM_PTE_UFFD_WP);
-
-    /* Flags of markers are stored inverted: a set one is a clear bit. */
-    __mmask8 swp = (__mmask8)(filled & ~present);
-    __mmask8 last = _mm512_mask_cmpge_epu64_mask(swp, line, all_of(marker));
-    __mmask8 markers =
-        _mm512_mask_cmpneq_epu64_mask(last, _mm512_and_si512(line, all_of(flags)), all_of(flags));
-    tick(&s->markers, markers);
-    tick(&s->swap, (__mmask8)(swp & ~markers));
-    tick(&s->uffd_wp,
-         (__mmask8)(_mm512_mask_testn_epi64_mask(markers, line, all_of(uffd_wp)) |
-                    _mm512_mask_test_epi64_mask(swp, line, all_of(FASTMM_SWP_UFFD_WP))));
 }
 
 AVX512 static inline uint64_t sum(__m512i counter)
@@ -59,12 +38,81 @@ AVX512 static inline uint64_t sum(__m512i counter)
     return (uint64_t)_mm512_reduce_add_epi64(counter);
 }
 
-AVX512 static void add_lanes(const struct lanes_scan *s, struct fastmm_scan *scan)
+AVX512 FASTMM_INLINE __m512i add_field(__m512i counter, __m512i bits, unsigned shift)
 {
-    scan->none += sum(s->none);
-    scan->present += sum(s->present);
-    scan->swap += sum(s->swap);
-    scan->markers += sum(s->markers);
+    bits = _mm512_and_si512(_mm512_srli_epi64(bits, shift), all_of(ADDITIONS_MAX));
+    return _mm512_add_epi64(counter, bits);
+}
+
+AVX512 FASTMM_INLINE void flush_bits(struct lanes_scan *s)
+{
+    s->writable = add_field(s->writable, s->bits, 1);
+    s->young = add_field(s->young, s->bits, 5);
+    s->special = add_field(s->special, s->bits, 9);
+    s->dirty = add_field(s->dirty, s->bits, SHIFT_DIRTY);
+    s->bits = _mm512_setzero_si512();
+    s->additions = 0;
+}
+
+/* Counts what is known of pages; returns which entries are in the swap format. */
+AVX512 FASTMM_INLINE __mmask8 scan_pages(__m512i line, struct lanes_scan *s)
+{
+    __mmask8 present =
+        _mm512_test_epi64_mask(line, all_of(FASTMM_PTE_PRESENT | FASTMM_PTE_PROTNONE));
+    __mmask8 filled =
+        _mm512_test_epi64_mask(line, all_of(~(FASTMM_PTE_ACCESSED | FASTMM_PTE_DIRTY)));
+    __m512i dirty = _mm512_slli_epi64(line, SHIFT_DIRTY - 6);
+    s->bits =
+        _mm512_add_epi64(s->bits, _mm512_maskz_and_epi64(present, _mm512_or_si512(line, dirty),
+                                                         all_of(COUNTED_BITS)));
+    tick(&s->present, present);
+    tick(&s->uffd_wp, _mm512_mask_test_epi64_mask(present, line, all_of(FASTMM_PTE_UFFD_WP)));
+    return (__mmask8)(filled & ~present);
+}
+
+AVX512 FASTMM_INLINE void scan_swp(__m512i line, __mmask8 swp, struct lanes_scan *s)
+{
+    const uint64_t marker = (uint64_t)FASTMM_SWP_TYPE_MARKER << FASTMM_SWP_TYPE_SHIFT;
+    const uint64_t uffd_wp = FASTMM_MARKER_UFFD_WP << FASTMM_SWP_OFFSET_SHIFT;
+    const uint64_t flags = FASTMM_MARKER_ALL << FASTMM_SWP_OFFSET_SHIFT;
+    /* Flags of markers are stored inverted: a set one is a clear bit. */
+    __mmask8 last = _mm512_mask_cmpge_epu64_mask(swp, line, all_of(marker));
+    __mmask8 markers =
+        _mm512_mask_cmpneq_epu64_mask(last, _mm512_and_si512(line, all_of(flags)), all_of(flags));
+    tick(&s->swp, swp);
+    tick(&s->markers, markers);
+    tick(&s->uffd_wp,
+         (__mmask8)(_mm512_mask_testn_epi64_mask(markers, line, all_of(uffd_wp)) |
+                    _mm512_mask_test_epi64_mask(swp, line, all_of(FASTMM_SWP_UFFD_WP))));
+}
+
+#    define LINES 4
+
+AVX512 FASTMM_INLINE void scan_lines(const __m512i line[LINES], struct lanes_scan *s)
+{
+    if (s->additions > ADDITIONS_MAX - LINES)
+        flush_bits(s);
+    s->additions += LINES;
+    __mmask8 a = scan_pages(line[0], s), b = scan_pages(line[1], s);
+    __mmask8 c = scan_pages(line[2], s), d = scan_pages(line[3], s);
+    if (!(a | b | c | d))
+        return;
+    scan_swp(line[0], a, s);
+    scan_swp(line[1], b, s);
+    scan_swp(line[2], c, s);
+    scan_swp(line[3], d, s);
+}
+
+/* Adds what was counted of `entries`. */
+AVX512 FASTMM_INLINE void add_lanes(struct lanes_scan *s, uint64_t entries,
+                                    struct fastmm_scan *scan)
+{
+    uint64_t present = sum(s->present), swp = sum(s->swp), markers = sum(s->markers);
+    flush_bits(s);
+    scan->none += entries - present - swp;
+    scan->present += present;
+    scan->swap += swp - markers;
+    scan->markers += markers;
     scan->writable += sum(s->writable);
     scan->dirty += sum(s->dirty);
     scan->young += sum(s->young);
@@ -100,52 +148,76 @@ static uint64_t telling_bits(fastmm_pte_t pte)
 /* Truth table of (a ^ b) & c. */
 #    define DIFFERS_IN 0x28
 
-/* How many of the entries are alike, in steps of four lines, up to the first step that isn't. */
+AVX512 FASTMM_INLINE __m512i differences(const fastmm_pte_t *pte, __m512i told_by, __m512i wanted)
+{
+    return _mm512_ternarylogic_epi64(_mm512_loadu_si512(pte), wanted, told_by, DIFFERS_IN);
+}
+
+/* How many of the entries are alike, in steps of LINES, up to the first step that isn't. */
 AVX512 static inline unsigned count_uniform(const fastmm_pte_t *pte, unsigned count,
                                             __m512i told_by, __m512i wanted)
 {
     unsigned i = 0;
-    for (; i + 4 * LINE <= count; i += 4 * LINE) {
-        __m512i any = _mm512_setzero_si512();
-        for (unsigned j = 0; j < 4; j++) {
-            __m512i line = _mm512_loadu_si512(pte + i + j * LINE);
-            any =
-                _mm512_or_si512(any, _mm512_ternarylogic_epi64(line, wanted, told_by, DIFFERS_IN));
-        }
-        if (_mm512_test_epi64_mask(any, any))
+    for (; i + LINES * LINE <= count; i += LINES * LINE) {
+        __m512i a = differences(pte + i, told_by, wanted);
+        __m512i b = differences(pte + i + LINE, told_by, wanted);
+        __m512i c = differences(pte + i + 2 * LINE, told_by, wanted);
+        __m512i d = differences(pte + i + 3 * LINE, told_by, wanted);
+        a = _mm512_or_si512(_mm512_or_si512(a, b), _mm512_or_si512(c, d));
+        if (_mm512_test_epi64_mask(a, a))
             break;
     }
     return i;
 }
 
+/* How many entries lie before the first step of LINES whose first line is alike, or the end. */
+AVX512 FASTMM_INLINE unsigned scan_others(const fastmm_pte_t *pte, unsigned count, __m512i told_by,
+                                          __m512i wanted, struct lanes_scan *s)
+{
+    unsigned i = 0;
+    __m512i differs;
+    while (i + LINES * LINE <= count) {
+        const __m512i line[LINES] = {
+            _mm512_loadu_si512(pte + i), _mm512_loadu_si512(pte + i + LINE),
+            _mm512_loadu_si512(pte + i + 2 * LINE), _mm512_loadu_si512(pte + i + 3 * LINE)};
+        scan_lines(line, s);
+        i += LINES * LINE;
+        if (i + LINES * LINE > count)
+            break;
+        differs = differences(pte + i, told_by, wanted);
+        if (_mm512_test_epi64_mask(differs, differs) == 0)
+            return i;
+    }
+    if (i < count) {
+        __m512i line[LINES];
+        for (unsigned j = 0; j < LINES; j++) {
+            unsigned at = i + j * LINE, left = at < count ? count - at : 0;
+            line[j] = _mm512_maskz_loadu_epi64(lanes(left), pte + at);
+        }
+        scan_lines(line, s);
+    }
+    return count;
+}
+
 AVX512 void fastmm_scan_avx512(const struct table_span *span, struct fastmm_scan *scan)
 {
-    struct lanes_scan lanes_scan = {0};
     const uint64_t bits = telling_bits(span->pte[0]), pattern = span->pte[0] & bits;
     const __m512i told_by = all_of(bits), wanted = all_of(pattern);
-    uint64_t empty = 0, alike = 0;
-    unsigned i = 0;
-    for (; i + LINE <= span->count; i += LINE) {
-        unsigned uniform = count_uniform(span->pte + i, span->count - i, told_by, wanted);
-        alike += uniform;
-        i += uniform;
-        if (i + LINE > span->count)
-            break;
-        __m512i line = _mm512_loadu_si512(span->pte + i);
-        if (_mm512_cmpneq_epi64_mask(_mm512_and_si512(line, told_by), wanted) == 0)
-            alike += LINE;
-        else if (_mm512_test_epi64_mask(line, line) == 0)
-            empty += LINE;
-        else
-            scan_line(line, ALL, &lanes_scan);
+    unsigned alike = count_uniform(span->pte, span->count, told_by, wanted);
+    if (alike < span->count) {
+        struct lanes_scan lanes_scan = {0};
+        unsigned others = 0;
+        for (unsigned i = alike; i < span->count;) {
+            unsigned n = scan_others(span->pte + i, span->count - i, told_by, wanted, &lanes_scan);
+            others += n;
+            i += n;
+            n = count_uniform(span->pte + i, span->count - i, told_by, wanted);
+            alike += n;
+            i += n;
+        }
+        add_lanes(&lanes_scan, others, scan);
     }
-    if (i < span->count) {
-        __mmask8 live = lanes(span->count - i);
-        scan_line(_mm512_maskz_loadu_epi64(live, span->pte + i), live, &lanes_scan);
-    }
-    scan->none += empty;
     scan_alike(pattern, alike, scan);
-    add_lanes(&lanes_scan, scan);
     _mm256_zeroupper();
 }
 
