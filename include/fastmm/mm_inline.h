@@ -98,17 +98,25 @@ FASTMM_INLINE fastmm_pte_t fastmm_fault_entry(const struct fastmm_vma *vma, uint
     return fastmm_pte_make(pfn, prot);
 }
 
+/* fastmm_marker_flags(pte) & FASTMM_MARKER_UFFD_WP by one comparison: a set flag is a clear bit. */
+FASTMM_INLINE bool fastmm_is_uffd_wp_marker(fastmm_pte_t pte)
+{
+    const uint64_t marker = (uint64_t)FASTMM_SWP_TYPE_MARKER << FASTMM_SWP_TYPE_SHIFT;
+    return (pte & (marker | FASTMM_PTE_PRESENT | FASTMM_PTE_PROTNONE |
+                   FASTMM_MARKER_UFFD_WP << FASTMM_SWP_OFFSET_SHIFT)) == marker;
+}
+
 FASTMM_INLINE bool fastmm_orig_uffd_wp_gate_first(const struct fastmm_vma *vma, unsigned flags,
                                                   fastmm_pte_t orig)
 {
     if (FASTMM_LIKELY(!(vma->flags & FASTMM_VM_UFFD_WP)))
         return false;
-    return (flags & FASTMM_SET_ORIG_VALID) && (fastmm_marker_flags(orig) & FASTMM_MARKER_UFFD_WP);
+    return (flags & FASTMM_SET_ORIG_VALID) && fastmm_is_uffd_wp_marker(orig);
 }
 
 FASTMM_INLINE bool fastmm_orig_uffd_wp_gate_last(unsigned flags, fastmm_pte_t orig)
 {
-    return (flags & FASTMM_SET_ORIG_VALID) && (fastmm_marker_flags(orig) & FASTMM_MARKER_UFFD_WP);
+    return (flags & FASTMM_SET_ORIG_VALID) && fastmm_is_uffd_wp_marker(orig);
 }
 
 /* Two entries that are stored at once. */
@@ -119,13 +127,16 @@ FASTMM_INLINE void fastmm_store_range(fastmm_pte_t *ptes, fastmm_pte_t pte, size
     /* An inverted frame number counts down. */
     const uint64_t step =
         pte & FASTMM_PTE_PRESENT ? FASTMM_PAGE_SIZE : UINT64_C(0) - FASTMM_PAGE_SIZE;
-    const fastmm_pte_pair steps = {2 * step, 2 * step};
+    const fastmm_pte_pair by2 = {2 * step, 2 * step};
+    const fastmm_pte_pair by4 = by2 + by2, by6 = by4 + by2;
     fastmm_pte_pair pair = {pte, pte + step};
     size_t i = 0;
-    for (; i + 4 <= n; i += 4) {
+    for (; i + 8 <= n; i += 8) {
         *(fastmm_pte_pair *)(void *)(ptes + i) = pair;
-        *(fastmm_pte_pair *)(void *)(ptes + i + 2) = pair + steps;
-        pair += 2 * steps;
+        *(fastmm_pte_pair *)(void *)(ptes + i + 2) = pair + by2;
+        *(fastmm_pte_pair *)(void *)(ptes + i + 4) = pair + by4;
+        *(fastmm_pte_pair *)(void *)(ptes + i + 6) = pair + by6;
+        pair += by4 + by4;
     }
     for (pte = pair[0]; i < n; i++, pte += step)
         ptes[i] = pte;

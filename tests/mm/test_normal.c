@@ -154,6 +154,20 @@ START_TEST(unreachable_difference)
 }
 END_TEST
 
+/* The one comparison says what decoding says, for junk and for what is next to a marker. */
+START_TEST(marker_by_one_comparison)
+{
+    uint64_t seed = test_seed();
+    for (int i = 0; i < 1000000; i++) {
+        uint64_t bits = test_random(&seed), few = UINT64_C(1) << test_random(&seed) % 64;
+        fastmm_pte_t pte =
+            bits % 2 ? bits : fastmm_marker_make(bits / 2 % 8) ^ (bits & 16 ? few : 0);
+        EQUAL(fastmm_is_uffd_wp_marker(pte),
+              (fastmm_marker_flags(pte) & FASTMM_MARKER_UFFD_WP) != 0);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("mm.normal");
@@ -162,6 +176,7 @@ int main(void)
     tcase_add_test(tcase, lookups_agree);
     tcase_add_test(tcase, setters_agree);
     tcase_add_test(tcase, unreachable_difference);
+    tcase_add_test(tcase, marker_by_one_comparison);
     suite_add_tcase(suite, tcase);
     return test_main(suite);
 }
