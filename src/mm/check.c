@@ -61,6 +61,9 @@ static void check_page(struct check *c, uint64_t addr, fastmm_pte_t pte, uint64_
              "a mapping with anonymous pages knows that it has some", addr, pte);
         hold(c, vma_is_cow(c->vma), "shared mappings hold no anonymous pages", addr, pte);
     }
+    if (fastmm_pte_write(pte) && !vma_is_cow(c->vma) && frame_kind(word) == FASTMM_FRAME_FILE)
+        hold(c, word & FRAME_DIRTY, "a writable page of a shared file mapping is known to be dirty",
+             addr, pte);
     if (fastmm_pte_write(pte) && vma_is_cow(c->vma))
         hold(c, anon && frame_exclusive(frames, pfn),
              "a writable page of a private mapping is exclusive", addr, pte);
