@@ -111,6 +111,7 @@ static void add_storm(struct claims *claims, struct storm *storm, enum life_way 
     struct claim_row *row =
         claims_add(claims, 3, family, "storm/%s/threads:%u", life_way_names[way], storm->threads);
     row->aa = way == LIFE_PERCPU_AGAIN;
+    row->headline = true;
     row->timed = time_storm;
     row->context = storm;
     row->batch_ns = storm->threads > 1 ? 1e6 : 250e3;
