@@ -284,6 +284,7 @@ case_not_in_distribution() {
     brings qemu-user qemu-x86_64 'exit 0'
     brings lld ld.lld 'exit 0'
     brings libabigail abidiff 'exit 0'
+    brings valgrind valgrind 'exit 0'
     setup 0 deps ci
     says "not in this distribution, left out: Spin aarch64-compiler"
 }
