@@ -29,6 +29,7 @@ extern const struct counter_rival counter_striped_cells;
 extern const struct counter_rival counter_cpu_split;
 extern const struct counter_rival counter_rseq_array;
 extern const struct counter_rival counter_rseq_spill;
+extern const struct counter_rival counter_rseq_switchable;
 
 /* Four counters, -1 on two and +1 on two in each step. */
 void *relaxed_atomics_make(void);

@@ -82,10 +82,10 @@ static void free_rival(struct bench *b)
 void add_cases_of_add(void)
 {
     static const struct counter_rival *const rivals[] = {
-        &counter_lock_add,      &counter_bypass,        &counter_thread_shards,
-        &counter_thread_batch,  &counter_thread_cached, &counter_thread_agent,
-        &counter_striped_cells, &counter_cpu_split,     &counter_rseq_array,
-        &counter_rseq_spill,
+        &counter_lock_add,      &counter_bypass,          &counter_thread_shards,
+        &counter_thread_batch,  &counter_thread_cached,   &counter_thread_agent,
+        &counter_striped_cells, &counter_cpu_split,       &counter_rseq_array,
+        &counter_rseq_spill,    &counter_rseq_switchable,
     };
     struct bench_case ours = {
         .setup = make_fastmm, .loop = add_fastmm, .digest = digest_fastmm, .teardown = free_fastmm};
