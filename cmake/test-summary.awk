@@ -2,6 +2,7 @@
 # Reads the file that `ctest --output-junit` wrote: names each skip with its reason, then closes with
 # "N passed, N failed, N skipped", counted in entries of CTest. A program of many cases may skip some
 # and pass as a whole; those cases are named all the same, as the lines "SKIP: reason" of its output.
+# What a tool complained of before it asked to be skipped is the reason, too.
 # Lines "FIGURE: text" of any output are shown, since a figure that nobody sees was not measured.
 
 function plain(text) {
@@ -22,7 +23,7 @@ function attribute(line, key) {
 /^\t<testcase / {
     name = attribute($0, "name")
     status = attribute($0, "status")
-    message = ""
+    message = complaint = ""
     count = 0
 }
 
@@ -34,6 +35,10 @@ function attribute(line, key) {
     sub(/<\/system-out>$/, "", line)
     if (line ~ /^SKIP: /)
         reasons[count++] = plain(substr(line, 7))
+    if (line ~ /^fastmm: /) {
+        complaint = plain(line)
+        sub(/^.*: /, "", complaint)
+    }
     if (line ~ /^FIGURE: /)
         figures[++figure_lines] = name ": " plain(substr(line, 9))
 }
@@ -45,7 +50,7 @@ function attribute(line, key) {
     } else if (status == "disabled" || (status == "notrun" && message ~ /^SKIP_/)) {
         skipped++
         if (count == 0)
-            reasons[count++] = status == "disabled" ? "disabled" : "no reason given"
+            reasons[count++] = status == "disabled" ? "disabled" : complaint ? complaint : "no reason given"
     } else {
         failed++
         failures[failed] = name

@@ -10,6 +10,8 @@
  * plain reads are safe. Where cores of one machine differ, racing first callers may each place some
  * words; each word is then still that of a core which is there.
  */
+#include "base/words.h"
+
 #include <errno.h>
 #include <fastmm/cpu.h>
 
@@ -61,7 +63,10 @@ int fastmm_cpuid_native(struct fastmm_cpuid_source *source)
 
 static void decode_native(struct fastmm_cpu *cpu)
 {
-    *cpu = (struct fastmm_cpu){.name = ARCHITECTURE};
+    static const char name[] = ARCHITECTURE;
+    clear_words(cpu, sizeof(*cpu));
+    for (size_t i = 0; i < sizeof(name); i++)
+        __atomic_store_n(&cpu->name[i], name[i], __ATOMIC_RELAXED);
 }
 
 #endif

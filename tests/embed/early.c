@@ -25,8 +25,11 @@ static int switched;
 
 /* ---- The allocator. What is freed is not used again: this is about counting. ---- */
 
+/* The compiler knows where a block of malloc() begins, and takes what lies before it for a mistake.
+ */
 static size_t *size_of(void *p)
 {
+    __asm__("" : "+r"(p));
     return (size_t *)(void *)((unsigned char *)p - HEADER);
 }
 

@@ -20,6 +20,9 @@
 #    define MADV_GUARD_INSTALL 102
 #    define MADV_GUARD_REMOVE  103
 #endif
+#ifndef MADV_COLD
+#    define MADV_COLD 20
+#endif
 #ifndef MADV_PAGEOUT
 #    define MADV_PAGEOUT 21
 #endif
@@ -84,10 +87,33 @@ static const int advices[TRACE_VERBS] = {
     [TRACE_UNGUARD] = MADV_GUARD_REMOVE,
 };
 
+/*
+ * New pages, and pages on their way to be lazy, wait in lists of the CPU, which hold references to
+ * them: whether a write copies then is chance. MADV_COLD empties the lists of its CPU first,
+ * whatever it is asked about.
+ */
+static int empty_lists(struct kernel_process *p, struct tool_error *error)
+{
+    static char somewhere[2 * FASTMM_PAGE_SIZE];
+    const int64_t page = FASTMM_PAGE_SIZE;
+    const struct agent_request request = {
+        .verb = AGENT_CALL,
+        .arg = {SYS_madvise, ((int64_t)(uintptr_t)somewhere + page - 1) / page * page, page,
+                MADV_COLD},
+    };
+    int outcome;
+    return call(p, &request, &outcome, error);
+}
+
 static int give_advice(struct kernel_process *p, const struct trace_op *op, int *outcome,
                        struct tool_error *error)
 {
+    const bool by_list = op->verb == TRACE_FREE;
+    if (by_list && empty_lists(p, error))
+        return -1;
     if (advise(p, op, advices[op->verb], outcome, error))
+        return -1;
+    if (by_list && empty_lists(p, error))
         return -1;
     if (op->verb == TRACE_DONTFORK ||
         op->verb == TRACE_DOFORK) /* holes don't keep it from being done */

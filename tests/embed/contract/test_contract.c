@@ -202,6 +202,8 @@ START_TEST(threads_behind_libc_count)
     for (int i = 0; i < FOREIGN; i++) {
         pids[i] = clone(add_as_foreign, stacks[i] + sizeof(stacks[i]),
                         CLONE_VM | CLONE_FS | CLONE_FILES | SIGCHLD, NULL);
+        if (pids[i] < 0 && i == 0 && errno == EINVAL)
+            test_skip("no threads but libc's are to be had here (an emulator)");
         ck_assert_int_gt(pids[i], 0);
     }
     while (__atomic_load_n(&begun, __ATOMIC_RELAXED) == 0)
