@@ -54,8 +54,8 @@
  * - A signal handler must not create the first thread: the add that it interrupts may just have
  *   found that there is none, and be a plain one.
  * - All calls on a group go through one copy of the library. Two copies in one process (both linked
- *   statically into objects of their own) count side by side, each with its own mechanism and
- * slots.
+ *   statically into objects of their own) count side by side, each with a mechanism and slots of
+ *   its own.
  * - A counter belongs to one process. In memory shared by processes only add_foreign and the sums
  *   are right, and only in atomic mode.
  * - Usable before any constructor and in static destructors: nothing needs an initialisation.

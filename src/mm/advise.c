@@ -10,20 +10,6 @@
 
 #include <fastmm/mm_inline.h>
 
-static bool any_raw(const struct fastmm_mm *mm, uint64_t start, uint64_t end)
-{
-    for (size_t i = fastmm_vma_at(mm, start); i < mm->vma_count && mm->vmas[i]->start < end; i++)
-        if (mm->vmas[i]->flags & FASTMM_VM_PFNMAP)
-            return true;
-    return false;
-}
-
-static int check_mapped(const struct fastmm_mm *mm, uint64_t start, uint64_t end)
-{
-    int rc = fastmm_check_range(mm->machine, start, end);
-    return rc ? rc : fastmm_vma_require_whole(mm, start, end);
-}
-
 /* --- What fork does -------------------------------------------------------------------------- */
 
 static const struct {
@@ -49,8 +35,8 @@ int fastmm_mm_advise(struct fastmm_mm *mm, uint64_t start, uint64_t end, enum fa
     size_t first, count;
     if ((unsigned)advice >= sizeof(advices) / sizeof(advices[0]))
         return -EINVAL;
-    int rc = check_mapped(mm, start, end);
-    if (!rc && advices[advice].never_raw && any_raw(mm, start, end))
+    int rc = fastmm_vma_check_mapped(mm, start, end);
+    if (!rc && advices[advice].never_raw && (fastmm_vma_flags(mm, start, end) & FASTMM_VM_PFNMAP))
         rc = -EINVAL;
     if (!rc && advices[advice].anonymous_only)
         rc = check_anonymous(mm, start, end);
@@ -99,27 +85,13 @@ static fastmm_pte_t free_entry(struct fastmm_mm *mm, const struct fastmm_vma *vm
     return 0;
 }
 
-static void free_range(struct fastmm_mm *mm, const struct fastmm_vma *vma, uint64_t start,
-                       uint64_t end)
-{
-    struct table_walk walk = table_walk(mm, start, end);
-    struct table_span span;
-    while (fastmm_table_walk_next(&walk, &span))
-        for (unsigned i = 0; i < span.count; i++)
-            if (!fastmm_pte_none(span.pte[i]))
-                span.pte[i] =
-                    free_entry(mm, vma, span.addr + i * (uint64_t)FASTMM_PAGE_SIZE, span.pte[i]);
-}
-
 int fastmm_mm_free(struct fastmm_mm *mm, uint64_t start, uint64_t end)
 {
-    int rc = check_mapped(mm, start, end);
+    int rc = fastmm_vma_check_mapped(mm, start, end);
     if (!rc)
         rc = check_anonymous(mm, start, end);
-    for (size_t i = fastmm_vma_at(mm, start); !rc && i < mm->vma_count && mm->vmas[i]->start < end;
-         i++)
-        free_range(mm, mm->vmas[i], vma_clip_start(mm->vmas[i], start),
-                   vma_clip_end(mm->vmas[i], end));
+    if (!rc)
+        fastmm_vma_change_entries(mm, start, end, free_entry);
     return rc;
 }
 

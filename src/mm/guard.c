@@ -12,14 +12,9 @@
 /* Whole, and made of mappings that can hold markers. */
 static int check_markable(const struct fastmm_mm *mm, uint64_t start, uint64_t end)
 {
-    int rc = fastmm_check_range(mm->machine, start, end);
-    if (!rc)
-        rc = fastmm_vma_require_whole(mm, start, end);
-    for (size_t i = fastmm_vma_at(mm, start); !rc && i < mm->vma_count && mm->vmas[i]->start < end;
-         i++)
-        if (mm->vmas[i]->flags & (FASTMM_VM_PFNMAP | FASTMM_VM_MIXEDMAP))
-            rc = -EINVAL;
-    return rc;
+    const uint32_t none = FASTMM_VM_PFNMAP | FASTMM_VM_MIXEDMAP;
+    int rc = fastmm_vma_check_mapped(mm, start, end);
+    return !rc && (fastmm_vma_flags(mm, start, end) & none) ? -EINVAL : rc;
 }
 
 /* Every entry of [start, end) that is `from` becomes `to`. */

@@ -104,11 +104,7 @@ static void change_vma(struct fastmm_mm *mm, const struct fastmm_vma *vma, uint6
 int fastmm_mm_protect(struct fastmm_mm *mm, uint64_t start, uint64_t end, uint32_t prot)
 {
     size_t first, count;
-    int rc = fastmm_check_range(mm->machine, start, end);
-    if (!rc && (prot & ~FASTMM_VM_PROT))
-        rc = -EINVAL;
-    if (!rc)
-        rc = fastmm_vma_require_whole(mm, start, end);
+    int rc = prot & ~FASTMM_VM_PROT ? -EINVAL : fastmm_vma_check_mapped(mm, start, end);
     if (!rc)
         rc = fastmm_vma_isolate_changing(mm, start, end, FASTMM_VM_PROT, prot, &first, &count);
     if (rc)

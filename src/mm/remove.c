@@ -8,7 +8,6 @@
  * protected leaves one (seen on Linux 6.18).
  */
 #include "frame.h"
-#include "table.h"
 #include "vma.h"
 
 #include <fastmm/mm_inline.h>
@@ -27,17 +26,6 @@ static fastmm_pte_t remove_entry(struct fastmm_mm *mm, const struct fastmm_vma *
     return fastmm_pte_uffd_wp(pte) ? fastmm_marker_make(FASTMM_MARKER_UFFD_WP) : 0;
 }
 
-static void remove_range(struct fastmm_mm *mm, const struct fastmm_vma *vma, uint64_t start,
-                         uint64_t end)
-{
-    struct table_walk walk = table_walk(mm, start, end);
-    struct table_span span;
-    while (fastmm_table_walk_next(&walk, &span))
-        for (unsigned i = 0; i < span.count; i++)
-            span.pte[i] =
-                remove_entry(mm, vma, span.addr + i * (uint64_t)FASTMM_PAGE_SIZE, span.pte[i]);
-}
-
 /* Pages [first, end) of the object, wherever they are mapped. */
 static void unmap_pages(struct fastmm_object *object, uint64_t first, uint64_t end)
 {
@@ -48,16 +36,15 @@ static void unmap_pages(struct fastmm_object *object, uint64_t first, uint64_t e
             uint64_t from = first > vma->pgoff ? first : vma->pgoff;
             uint64_t to = end < vma->pgoff + pages ? end : vma->pgoff + pages;
             if (vma->object == object && from < to)
-                remove_range(mm, vma, vma->start + ((from - vma->pgoff) << FASTMM_PAGE_SHIFT),
-                             vma->start + ((to - vma->pgoff) << FASTMM_PAGE_SHIFT));
+                fastmm_vma_change_entries(
+                    mm, vma->start + ((from - vma->pgoff) << FASTMM_PAGE_SHIFT),
+                    vma->start + ((to - vma->pgoff) << FASTMM_PAGE_SHIFT), remove_entry);
         }
 }
 
 static int check_removable(const struct fastmm_mm *mm, uint64_t start, uint64_t end)
 {
-    int rc = fastmm_check_range(mm->machine, start, end);
-    if (!rc)
-        rc = fastmm_vma_require_whole(mm, start, end);
+    int rc = fastmm_vma_check_mapped(mm, start, end);
     for (size_t i = fastmm_vma_at(mm, start); !rc && i < mm->vma_count && mm->vmas[i]->start < end;
          i++)
         if (!mm->vmas[i]->object)

@@ -3,7 +3,6 @@
 #include "swap.h"
 
 #include "frame.h"
-#include "table.h"
 #include "vma.h"
 
 #include <fastmm/mm_inline.h>
@@ -149,22 +148,10 @@ static fastmm_pte_t page_out(struct fastmm_mm *mm, const struct fastmm_vma *vma,
 
 int fastmm_mm_pageout(struct fastmm_mm *mm, uint64_t start, uint64_t end)
 {
-    int rc = fastmm_check_range(mm->machine, start, end);
+    int rc = fastmm_vma_check_mapped(mm, start, end);
+    if (!rc && (fastmm_vma_flags(mm, start, end) & FASTMM_VM_PFNMAP))
+        rc = -EINVAL;
     if (!rc)
-        rc = fastmm_vma_require_whole(mm, start, end);
-    for (size_t i = fastmm_vma_at(mm, start); !rc && i < mm->vma_count && mm->vmas[i]->start < end;
-         i++)
-        if (mm->vmas[i]->flags & FASTMM_VM_PFNMAP)
-            rc = -EINVAL;
-    for (size_t i = fastmm_vma_at(mm, start); !rc && i < mm->vma_count && mm->vmas[i]->start < end;
-         i++) {
-        const struct fastmm_vma *vma = mm->vmas[i];
-        struct table_walk walk = table_walk(mm, vma_clip_start(vma, start), vma_clip_end(vma, end));
-        struct table_span span;
-        while (fastmm_table_walk_next(&walk, &span))
-            for (unsigned j = 0; j < span.count; j++)
-                span.pte[j] =
-                    page_out(mm, vma, span.addr + j * (uint64_t)FASTMM_PAGE_SIZE, span.pte[j]);
-    }
+        fastmm_vma_change_entries(mm, start, end, page_out);
     return rc;
 }

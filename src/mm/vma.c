@@ -182,13 +182,39 @@ int fastmm_vma_isolate(struct fastmm_mm *mm, uint64_t start, uint64_t end, size_
     return 0;
 }
 
-int fastmm_vma_require_whole(const struct fastmm_mm *mm, uint64_t start, uint64_t end)
+int fastmm_vma_check_mapped(const struct fastmm_mm *mm, uint64_t start, uint64_t end)
 {
     uint64_t mapped = start;
+    int rc = fastmm_check_range(mm->machine, start, end);
+    if (rc)
+        return rc;
     for (size_t i = fastmm_vma_at(mm, start); i < mm->vma_count && mm->vmas[i]->start <= mapped;
          i++)
         mapped = mm->vmas[i]->end;
     return mapped < end ? -ENOMEM : 0;
+}
+
+uint32_t fastmm_vma_flags(const struct fastmm_mm *mm, uint64_t start, uint64_t end)
+{
+    uint32_t flags = 0;
+    for (size_t i = fastmm_vma_at(mm, start); i < mm->vma_count && mm->vmas[i]->start < end; i++)
+        flags |= mm->vmas[i]->flags;
+    return flags;
+}
+
+void fastmm_vma_change_entries(struct fastmm_mm *mm, uint64_t start, uint64_t end,
+                               vma_change_fn change)
+{
+    for (size_t i = fastmm_vma_at(mm, start); i < mm->vma_count && mm->vmas[i]->start < end; i++) {
+        const struct fastmm_vma *vma = mm->vmas[i];
+        struct table_walk walk = table_walk(mm, vma_clip_start(vma, start), vma_clip_end(vma, end));
+        struct table_span span;
+        while (fastmm_table_walk_next(&walk, &span))
+            for (unsigned j = 0; j < span.count; j++)
+                if (!fastmm_pte_none(span.pte[j]))
+                    span.pte[j] =
+                        change(mm, vma, span.addr + j * (uint64_t)FASTMM_PAGE_SIZE, span.pte[j]);
+    }
 }
 
 int fastmm_vma_isolate_changing(struct fastmm_mm *mm, uint64_t start, uint64_t end, uint32_t mask,

@@ -31,8 +31,19 @@ void fastmm_vma_remove(struct fastmm_mm *mm, size_t first, size_t count);
 int fastmm_vma_isolate(struct fastmm_mm *mm, uint64_t start, uint64_t end, size_t *first,
                        size_t *count);
 
-/* 0 if [start, end) is mapped from end to end, else -ENOMEM. */
-int fastmm_vma_require_whole(const struct fastmm_mm *mm, uint64_t start, uint64_t end);
+/* 0 if [start, end) is a range and mapped from end to end; -EINVAL, -ERANGE; -ENOMEM. */
+int fastmm_vma_check_mapped(const struct fastmm_mm *mm, uint64_t start, uint64_t end);
+
+/* The flags that any mapping of [start, end) has. */
+uint32_t fastmm_vma_flags(const struct fastmm_mm *mm, uint64_t start, uint64_t end);
+
+/* What becomes of an entry. */
+typedef fastmm_pte_t (*vma_change_fn)(struct fastmm_mm *mm, const struct fastmm_vma *vma,
+                                      uint64_t addr, fastmm_pte_t pte);
+
+/* Puts change()'s result into each entry of [start, end) that isn't empty, mapping by mapping. */
+void fastmm_vma_change_entries(struct fastmm_mm *mm, uint64_t start, uint64_t end,
+                               vma_change_fn change);
 
 /*
  * As fastmm_vma_isolate(), but only as far as something has to change: from the first to the last

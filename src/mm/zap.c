@@ -106,14 +106,11 @@ void fastmm_zap_range(struct fastmm_mm *mm, const struct fastmm_vma *vma, uint64
 
 int fastmm_mm_zap(struct fastmm_mm *mm, uint64_t start, uint64_t end)
 {
-    int rc = fastmm_check_range(mm->machine, start, end);
-    if (!rc)
-        rc = fastmm_vma_require_whole(mm, start, end);
+    int rc = fastmm_vma_check_mapped(mm, start, end);
     if (rc)
         return rc;
-    for (size_t i = fastmm_vma_at(mm, start); i < mm->vma_count && mm->vmas[i]->start < end; i++)
-        if (mm->vmas[i]->flags & FASTMM_VM_PFNMAP)
-            return -EINVAL;
+    if (fastmm_vma_flags(mm, start, end) & FASTMM_VM_PFNMAP)
+        return -EINVAL;
     for (size_t i = fastmm_vma_at(mm, start); i < mm->vma_count && mm->vmas[i]->start < end; i++)
         fastmm_zap_range(mm, mm->vmas[i], vma_clip_start(mm->vmas[i], start),
                          vma_clip_end(mm->vmas[i], end), ZAP_DONTNEED);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Quotas: never past the limit, exactly to it, nothing lost between CPUs. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fastmm/quota.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "support.h"
 
@@ -89,7 +92,7 @@ static void *churn(void *argument)
 {
     uint64_t state = test_seed() ^ (uint64_t)pthread_self();
     int64_t mine = 0;
-    errno = 4711; /* an allocator's free() must leave it alone, also where it waits for the lock */
+    errno = 4711; /* an allocator's free() must leave it alone */
     for (int k = 0; k < 200000; k++) {
         int64_t v = (int64_t)(test_random(&state) % 6) + 1;
         if (test_random(&state) % 2 && mine < 60 + (int64_t)(k / 1000 % 2) * 60) {
@@ -396,6 +399,43 @@ START_TEST(both_halves_of_a_range_switch_or_none)
 }
 END_TEST
 
+static struct fastmm_quota held_up = FASTMM_QUOTA_INIT(300, 1);
+static int got_the_lock;
+
+static void interrupted(int signal)
+{
+    (void)signal;
+}
+
+static void *need_the_lock(void *argument)
+{
+    errno = 4711;
+    int right = fastmm_quota_set_limit(&held_up, 400) == 0 && errno == 4711;
+    __atomic_store_n(&got_the_lock, 1, __ATOMIC_RELEASE);
+    return right ? argument : NULL;
+}
+
+/* The signals end its sleep in the kernel with an error, which is no business of the caller's. */
+START_TEST(who_needs_the_lock_waits_for_a_fork)
+{
+    const struct sigaction action = {.sa_handler = interrupted}; /* and the call isn't restarted */
+    const struct timespec moment = {.tv_nsec = 2000000};
+    pthread_t thread;
+    void *right;
+    sigaction(SIGUSR1, &action, NULL);
+    fastmm_quota_fork_prepare();
+    ck_assert_int_eq(pthread_create(&thread, NULL, need_the_lock, &held_up), 0);
+    for (int k = 0; k < 50; k++) {
+        nanosleep(&moment, NULL);
+        pthread_kill(thread, SIGUSR1);
+    }
+    ck_assert(!__atomic_load_n(&got_the_lock, __ATOMIC_ACQUIRE));
+    fastmm_quota_fork_parent();
+    pthread_join(thread, &right);
+    ck_assert_ptr_nonnull(right);
+}
+END_TEST
+
 START_TEST(without_rseq_it_stays_one_word)
 {
     struct fastmm_counter_seam seam = {.no_rseq = 1};
@@ -427,6 +467,7 @@ int main(void)
     tcase_add_test(tc, ranges_reach_the_ends_of_the_numbers);
     tcase_add_loop_test(tc, ends_change_under_fire, 0, 2);
     tcase_add_test(tc, both_halves_of_a_range_switch_or_none);
+    tcase_add_test(tc, who_needs_the_lock_waits_for_a_fork);
     tcase_add_test(tc, without_rseq_it_stays_one_word);
     suite_add_tcase(suite, tc);
     return test_main(suite);
