@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the two rseq rivals share: a padded slot for each CPU as librseq's users lay it out, the CPU
+ * What the rseq rivals share: a padded slot for each CPU as librseq's users lay it out, the CPU
  * number read before the restartable sequence that checks it again, and another attempt until it
  * succeeds. So that they are as exact as ours, a number outside the array and a thread without a
  * registration, whose number never is the same, count in a shared word.
@@ -78,6 +78,36 @@ __attribute__((noinline, cold)) static int add_shared(struct rseq_slots *s)
         return 0;
     __atomic_fetch_add(&s->shared, 1, __ATOMIC_RELAXED);
     return 1;
+}
+
+/* add_on(): one addition, with what else the sequence has behind it; -1 if it was aborted. */
+#    define RSEQ_ADD_ON(behind)                                                     \
+        static inline int add_on(int64_t *slot, int64_t v, uint32_t cpu,            \
+                                 volatile struct rseq *area)                        \
+        {                                                                           \
+            __asm__ goto(RSEQ_BEGIN "addq %[v], %[slot]\n" RSEQ_END behind          \
+                         :                                                          \
+                         : RSEQ_OPERANDS(cpu, area), [slot] "m"(*slot), [v] "er"(v) \
+                         : "rax", "memory", "cc"                                    \
+                         : aborted);                                                \
+            return 0;                                                               \
+        aborted:                                                                    \
+            return -1;                                                              \
+        }
+
+/* One more, by an add_on() that is inlined. */
+static inline __attribute__((always_inline)) void
+rseq_slots_inc(struct rseq_slots *s,
+               int (*add_on)(int64_t *, int64_t, uint32_t, volatile struct rseq *))
+{
+    for (;;) {
+        uint32_t cpu = own_rseq()->cpu_id_start;
+        if (__builtin_expect(cpu < s->cpus, 1) &&
+            __builtin_expect(add_on(&s->slots[cpu].value, 1, cpu, own_rseq()) == 0, 1))
+            return;
+        if (add_shared(s))
+            return;
+    }
 }
 
 static inline int64_t rseq_slots_sum(void *counter)

@@ -26,17 +26,7 @@ static void *make(void)
     return c;
 }
 
-static inline int add_on(int64_t *slot, int64_t v, uint32_t cpu, volatile struct rseq *area)
-{
-    __asm__ goto(RSEQ_BEGIN "addq %[v], %[slot]\n" RSEQ_END "movq $0, %c[cs](%[area])\n\t"
-                 :
-                 : RSEQ_OPERANDS(cpu, area), [slot] "m"(*slot), [v] "er"(v)
-                 : "rax", "memory", "cc"
-                 : aborted);
-    return 0;
-aborted:
-    return -1;
-}
+RSEQ_ADD_ON("movq $0, %c[cs](%[area])\n\t")
 
 static inline void add_one(struct switchable *c)
 {
@@ -45,14 +35,7 @@ static inline void add_one(struct switchable *c)
         __atomic_fetch_add(&c->base, 1, __ATOMIC_RELAXED);
         return;
     }
-    for (;;) {
-        uint32_t cpu = own_rseq()->cpu_id_start;
-        if (__builtin_expect(cpu < s->cpus, 1) &&
-            __builtin_expect(add_on(&s->slots[cpu].value, 1, cpu, own_rseq()) == 0, 1))
-            return;
-        if (add_shared(s))
-            return;
-    }
+    rseq_slots_inc(s, add_on);
 }
 
 static void add(void *counter, uint64_t times)
