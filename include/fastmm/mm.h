@@ -208,8 +208,8 @@ FASTMM_API int fastmm_object_read(struct fastmm_object *object, uint64_t first, 
 #define FASTMM_VM_UFFD_UNPOPULATED (1u << 14) /* empty anonymous entries are protected too */
 #define FASTMM_VM_UFFD_ASYNC       (1u << 15) /* faults resolve without an event; implies that */
 #define FASTMM_VM_FORKED           (1u << 16) /* its anonymous pages may be a parent's */
-#define FASTMM_VM_UFFD_LOST        (1u << 18) /* its registration ended, protection may be left */
 #define FASTMM_VM_UFFD_REMAP       (1u << 17) /* its context follows when it is moved */
+#define FASTMM_VM_UFFD_LOST        (1u << 18) /* its registration ended, protection may be left */
 
 #define FASTMM_VM_PROT (FASTMM_VM_READ | FASTMM_VM_WRITE | FASTMM_VM_EXEC)
 #define FASTMM_VM_UFFD                                                                             \
@@ -272,8 +272,7 @@ FASTMM_API int fastmm_mm_resize(struct fastmm_mm *mm, uint64_t start, uint64_t e
 /*
  * mremap with MREMAP_MAYMOVE and MREMAP_FIXED: [start, end) goes to [to, to + size) with its
  * entries. What was mapped there is unmapped, and so is what doesn't fit; the rest must lie in one
- * mapping
- * (-EFAULT), where the kernel also takes several, one by one, unless they are registered. A
+ * mapping (-EFAULT), where the kernel also takes several, one by one, unless they are registered. A
  * registration ends with the move unless UFFD_REMAP is among its features, and with it all
  * protection. -EINVAL where the ranges overlap; growing fails as in fastmm_mm_resize(). After
  * -ENOMEM, as in the kernel, what was in the way or didn't fit may be gone.
@@ -393,9 +392,8 @@ FASTMM_API int fastmm_machine_unpin(struct fastmm_machine *machine, uint64_t pfn
 
 /*
  * Registers the mappings of [start, end), with any of UFFD_FORK, UFFD_REMAP, UFFD_UNPOPULATED,
- * UFFD_ASYNC.
- * Holes don't matter, but -EINVAL if there is nothing else; likewise for raw mappings and, without
- * UFFD_ASYNC, for files. -EBUSY where part is registered with other features.
+ * UFFD_ASYNC. Holes don't matter, but -EINVAL if there is nothing else; likewise for raw mappings
+ * and, without UFFD_ASYNC, for files. -EBUSY where part is registered with other features.
  */
 FASTMM_API int fastmm_mm_uffd_register(struct fastmm_mm *mm, uint64_t start, uint64_t end,
                                        uint32_t features);
