@@ -292,7 +292,8 @@ verb_bench() {
     build bench
     step bench build/release/bench/fastmm-bench "$@"
     case $#,${1:-},${2:-} in
-    0,* | 1,default, | 1,full, | 2,--report,* | 1,--report=* | 3,*,--report | 2,*,--report=*)
+    0,* | 1,default, | 1,full, | 1,--report=* | 2,--report,* | \
+        2,default,--report=* | 2,full,--report=* | 3,default,--report | 3,full,--report)
         step claims build/release/bench/fastmm-bench-claims "$@"
         ;;
     esac

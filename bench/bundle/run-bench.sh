@@ -12,8 +12,10 @@ out=$(cd "$1" && pwd)
 mode=${2:-default}
 case $mode in
 default | full)
-    "$here/fastmm-bench" "$mode" --report "$out"
-    "$here/fastmm-bench-claims" "$mode" --report "$out"
+    status=0 # a case that goes wrong is no reason to know nothing of the others
+    "$here/fastmm-bench" "$mode" --report "$out" || status=1
+    "$here/fastmm-bench-claims" "$mode" --report "$out" || status=1
+    exit $status
     ;;
 smoke)
     "$here/fastmm-bench" check

@@ -158,9 +158,11 @@ static int write_report(const struct options *options, const struct claims_repor
         fprintf(stderr, "fastmm-bench-claims: %s\n", error);
         return 1;
     }
-    if (claims_plot(options->report, report, error, sizeof(error)) != 0)
+    bool plotted = claims_plot(options->report, report, error, sizeof(error)) == 0;
+    if (!plotted)
         printf("No pictures: %s.\n", error);
-    printf("Report: claims.json, claims.csv and claims/*.svg in %s\n", options->report);
+    printf("Report: claims.json, claims.csv%s in %s\n", plotted ? ", claims/*.svg" : "",
+           options->report);
     return 0;
 }
 

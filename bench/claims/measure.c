@@ -185,7 +185,7 @@ static void judge_claim(struct claims *claims, unsigned claim)
     struct effect **table = need(calloc(claims->count + 1, sizeof(struct effect *)));
     unsigned rows = 0;
     for (unsigned i = 0; i < claims->count; i++)
-        if (claims->rows[i].claim == claim)
+        if (claims->rows[i].claim == claim && claims->rows[i].count) /* else there was no time */
             table[rows++] = &claims->rows[i].effect;
     for (unsigned i = 0; i < claims->count; i++) {
         struct claim_row *row = &claims->rows[i];

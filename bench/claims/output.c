@@ -30,14 +30,16 @@ static struct effect_row shown(const struct claim_row *row)
 static void print_claim(FILE *out, const struct claims *claims, unsigned claim)
 {
     struct effect_row *rows = need(calloc(claims->count + 1, sizeof(*rows)));
-    unsigned count = 0, verdicts[4] = {0}, aa = 0;
+    unsigned count = 0, verdicts[4] = {0}, aa = 0, missing = 0;
     double nothing = 0, least = INFINITY;
     for (unsigned i = 0; i < claims->count; i++) {
         const struct claim_row *row = &claims->rows[i];
         if (row->claim != claim)
             continue;
         rows[count++] = shown(row);
-        if (row->aa) {
+        if (!row->count) {
+            missing++;
+        } else if (row->aa) {
             aa++;
             nothing = fmax(nothing, fabs(row->effect.gain));
         } else {
@@ -45,15 +47,18 @@ static void print_claim(FILE *out, const struct claims *claims, unsigned claim)
             least = fmin(least, row->effect.detectable);
         }
     }
+    char not_measured[40] = "";
+    if (missing)
+        snprintf(not_measured, sizeof(not_measured), " (and %u not measured)", missing);
     fprintf(out, "\n%s\n\n", titles[claim]);
     effect_table(out, rows, count);
-    fprintf(
-        out,
-        "\n%u comparisons: %u better, %u worse, %u none, %u undecided. Of %u things compared with "
-        "themselves\nthe largest difference was %.2f %%; the smallest difference that any row "
-        "could have shown is %.2f %%.\n",
-        count - aa, verdicts[EFFECT_BETTER], verdicts[EFFECT_WORSE], verdicts[EFFECT_NONE],
-        verdicts[EFFECT_UNDECIDED], aa, nothing, isfinite(least) ? least : 0);
+    fprintf(out,
+            "\n%u comparisons: %u better, %u worse, %u none, %u undecided%s. Of %u things compared "
+            "with themselves\nthe largest difference was %.2f %%; the smallest difference that any "
+            "row could have shown is %.2f %%.\n",
+            count - aa - missing, verdicts[EFFECT_BETTER], verdicts[EFFECT_WORSE],
+            verdicts[EFFECT_NONE], verdicts[EFFECT_UNDECIDED], not_measured, aa, nothing,
+            isfinite(least) ? least : 0);
     free(rows);
 }
 

@@ -5,6 +5,7 @@
 
 #include "harness/report.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -24,10 +25,16 @@ static bool is_shown(const struct claim_row *row, unsigned claim)
     return row->claim == claim && isfinite(row->effect.low) && isfinite(row->effect.high);
 }
 
-/* A per cent sign would be a format. */
+/*
+ * In gnuplot's strings a per cent sign is a format, and a backtick starts a shell. Names have
+ * neither, but for the one of the user's command, which is a path.
+ */
 static void print_label(FILE *out, const struct claim_row *row)
 {
-    fprintf(out, "\"%s %s%+.2f %s\"", row->name, row->aa ? "(A/A) " : "", row->effect.gain,
+    fputc('"', out);
+    for (const char *c = row->name; *c; c++)
+        fputc(isalnum((unsigned char)*c) || strchr("._/:+-", *c) ? *c : '_', out);
+    fprintf(out, " %s%+.2f %s\"", row->aa ? "(A/A) " : "", row->effect.gain,
             effect_verdict_name(row->effect.verdict));
 }
 

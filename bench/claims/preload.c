@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -35,12 +36,15 @@ static struct preload preloads[PRELOADS] = {
 struct job {
     const char *name;
     char *const *arguments;
+    const char
+        *directory; /* in git's scratch, with settings for git; or NULL: as the user has it */
     enum metric metric;
     bool failed;
 };
 static struct job *jobs;
 static unsigned job_count;
-static char scratch[64]; /* where git works; empty when there is none */
+static char scratch[64];    /* where git works; empty when there is none */
+static char repository[80]; /* in there */
 
 /* The first one makes a repository and does it all; the others work in one that is there. */
 static const char *const git_commands[][2] = {
@@ -70,7 +74,37 @@ static const char make_script[] =
     "  git add . && git commit -q -m \"commit $commit\"\n"
     "done\n";
 
-static void prepare_child(const struct preload *preload)
+/* Nothing of the user's is read or written: no settings, and no repository that a hook works on. */
+static bool set_git_environment(void)
+{
+    static const char *const settings[][2] = {
+        {"GIT_CONFIG_NOSYSTEM", "1"},
+        {"GIT_AUTHOR_NAME", "A"},
+        {"GIT_AUTHOR_EMAIL", "a@example.org"},
+        {"GIT_AUTHOR_DATE", "2020-01-01T00:00:00Z"},
+        {"GIT_COMMITTER_NAME", "A"},
+        {"GIT_COMMITTER_EMAIL", "a@example.org"},
+        {"GIT_COMMITTER_DATE", "2020-01-01T00:00:00Z"},
+    };
+    for (char **variable = environ; *variable;) {
+        const char *end = strchr(*variable, '=');
+        if (!end || strncmp(*variable, "GIT_", 4) != 0) {
+            variable++;
+            continue;
+        }
+        char *name = strndup(*variable, (size_t)(end - *variable));
+        if (!name || unsetenv(name) != 0)
+            return false;
+        free(name); /* the next one has moved up */
+    }
+    bool set = unsetenv("XDG_CONFIG_HOME") == 0 && setenv("HOME", scratch, 1) == 0;
+    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+        set = set && setenv(settings[i][0], settings[i][1], 1) == 0;
+    return set;
+}
+
+/* As a shell would start it, but for the one CPU that it has, so that turns compare. */
+static bool prepare_child(const struct job *job, const struct preload *preload)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null >= 0) {
@@ -82,6 +116,8 @@ static void prepare_child(const struct preload *preload)
         setenv("LD_PRELOAD", preload->path, 1);
     else
         unsetenv("LD_PRELOAD");
+    signal(SIGPIPE, SIG_DFL);
+    return !job->directory || (chdir(job->directory) == 0 && set_git_environment());
 }
 
 static double seconds_of(const struct timeval *time)
@@ -97,8 +133,8 @@ static double run_job(const struct job *job, const struct preload *preload)
     uint64_t start = bench_now();
     pid_t child = fork();
     if (child == 0) {
-        prepare_child(preload);
-        execvp(job->arguments[0], job->arguments);
+        if (prepare_child(job, preload))
+            execvp(job->arguments[0], job->arguments);
         _exit(127);
     }
     if (child < 0 || wait4(child, &status, 0, &usage) != child || !WIFEXITED(status) ||
@@ -123,10 +159,11 @@ static double time_job(void *context, const void *variant, unsigned placement, u
 }
 
 static void add_job(struct claims *claims, const char *group, const char *name,
-                    char *const *arguments, enum metric metric, int base, int other)
+                    char *const *arguments, const char *directory, enum metric metric, int base,
+                    int other)
 {
     struct job *job = &jobs[job_count++];
-    *job = (struct job){name, arguments, metric, false};
+    *job = (struct job){name, arguments, directory, metric, false};
     char family[64];
     snprintf(family, sizeof(family), "%s/%s", group, metrics[metric]);
     struct claim_row *row =
@@ -144,42 +181,38 @@ static void add_job(struct claims *claims, const char *group, const char *name,
              "another experiment than the claim: the program's own copies are replaced");
 }
 
-static bool run_quietly(char *const *arguments, const struct preload *preload)
+static bool run_quietly(char *const *arguments, const char *directory)
 {
-    const struct job job = {.arguments = arguments};
-    return run_job(&job, preload) > 0;
+    const struct job job = {.arguments = arguments, .directory = directory};
+    return run_job(&job, &preloads[NOTHING]) > 0;
 }
 
 static bool write_script(void)
 {
-    FILE *out = fopen("make", "we");
+    char path[sizeof(scratch) + 8];
+    snprintf(path, sizeof(path), "%s/make", scratch);
+    FILE *out = fopen(path, "we");
     if (out)
         fputs(make_script, out);
     return out && fclose(out) == 0;
 }
 
-/* git's own settings, so that nothing of the user's is read or written. */
 static bool make_repository(void)
 {
-    char *make[] = {(char[]){"sh"}, (char[]){"./make"}, (char[]){"work"}, NULL};
+    static char shell[] = "sh", script[] = "./make", name[] = "work";
+    static char *make[] = {shell, script, name, NULL};
     snprintf(scratch, sizeof(scratch), "/tmp/fastmm-claims-XXXXXX");
     if (!mkdtemp(scratch)) {
         scratch[0] = '\0';
         return false;
     }
-    setenv("HOME", scratch, 1);
-    setenv("GIT_CONFIG_NOSYSTEM", "1", 1);
-    setenv("GIT_AUTHOR_NAME", "A", 1);
-    setenv("GIT_AUTHOR_EMAIL", "a@example.org", 1);
-    setenv("GIT_AUTHOR_DATE", "2020-01-01T00:00:00Z", 1);
-    setenv("GIT_COMMITTER_NAME", "A", 1);
-    setenv("GIT_COMMITTER_EMAIL", "a@example.org", 1);
-    setenv("GIT_COMMITTER_DATE", "2020-01-01T00:00:00Z", 1);
-    return chdir(scratch) == 0 && write_script() && run_quietly(make, &preloads[NOTHING]);
+    snprintf(repository, sizeof(repository), "%s/%s", scratch, name);
+    return write_script() && run_quietly(make, scratch);
 }
 
 static void add_git(struct claims *claims)
 {
+    static char shell[] = "sh", option[] = "-c";
     static char *arguments[COMMANDS][4];
     if (!make_repository()) {
         claims_skip(claims, "claim 2, git under the preloaded library: git is not here, or made no "
@@ -188,35 +221,31 @@ static void add_git(struct claims *claims)
     }
     for (int c = 0; c < COMMANDS; c++) {
         const bool all = c == 0;
-        char *command = NULL;
-        if (asprintf(&command, "%s%s", all ? "" : "cd work && ", git_commands[c][1]) < 0)
-            command = NULL;
-        char *const made[] = {(char[]){"sh"}, (char[]){"-c"}, need(command), NULL};
+        char *const made[] = {shell, option, need(strdup(git_commands[c][1])), NULL};
+        const char *directory = all ? scratch : repository;
         memcpy(arguments[c], made, sizeof(made));
-        for (int i = 0; i < 2; i++)
-            arguments[c][i] = need(strdup(made[i]));
         const char *name = git_commands[c][0];
-        add_job(claims, "git", name, arguments[c], ELAPSED, EMPTY, FASTMM);
+        add_job(claims, "git", name, arguments[c], directory, ELAPSED, EMPTY, FASTMM);
         if (!all)
             continue;
-        add_job(claims, "git", name, arguments[c], USER, EMPTY, FASTMM);
-        add_job(claims, "git", name, arguments[c], SYSTEM, EMPTY, FASTMM);
-        add_job(claims, "git", name, arguments[c], ELAPSED, NOTHING, FASTMM);
-        add_job(claims, "git", name, arguments[c], ELAPSED, EMPTY, EMPTY);
+        add_job(claims, "git", name, arguments[c], directory, USER, EMPTY, FASTMM);
+        add_job(claims, "git", name, arguments[c], directory, SYSTEM, EMPTY, FASTMM);
+        add_job(claims, "git", name, arguments[c], directory, ELAPSED, NOTHING, FASTMM);
+        add_job(claims, "git", name, arguments[c], directory, ELAPSED, EMPTY, EMPTY);
     }
 }
 
 static void add_user(struct claims *claims)
 {
-    if (!run_quietly(claims->user, &preloads[NOTHING])) {
+    if (!run_quietly(claims->user, NULL)) {
         claims_skip(claims, "claim 2, the command %s: it failed even without the library",
                     claims->user[0]);
         return;
     }
     for (int metric = 0; metric < METRICS; metric++)
-        add_job(claims, "command", claims->user[0], claims->user, (enum metric)metric, EMPTY,
+        add_job(claims, "command", claims->user[0], claims->user, NULL, (enum metric)metric, EMPTY,
                 FASTMM);
-    add_job(claims, "command", claims->user[0], claims->user, ELAPSED, EMPTY, EMPTY);
+    add_job(claims, "command", claims->user[0], claims->user, NULL, ELAPSED, EMPTY, EMPTY);
 }
 
 static bool find_libraries(const struct claims *claims)
@@ -269,7 +298,7 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
 
 void preload_claim_free(void)
 {
-    if (*scratch && chdir("/") == 0)
+    if (*scratch)
         nftw(scratch, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     free(jobs);
 }

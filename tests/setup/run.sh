@@ -407,6 +407,8 @@ case_bench_of_some_goals_leaves_the_claims() {
     ready_to_bench 0
     setup 0 bench 'counter.*'
     called "fastmm-bench counter.*"
+    setup 0 bench 'counter.*' --report 'a dir'
+    setup 0 bench 'counter.*' '--report=a dir'
     not_called fastmm-bench-claims
 }
 

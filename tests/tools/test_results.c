@@ -19,20 +19,23 @@ START_TEST(a_scorecard_gives_a_series_for_each_case)
               "\"cells\":["
               "{\"ours\":\"a\",\"pairs\":[{\"rival\":\"b\",\"blocks\":[[0,\"ABBA\",1,2,1],[0,"
               "\"BAAB\",3,4,1],"
-              "[1,\"ABBA\",5,6,1]]},{\"rival\":\"c\",\"blocks\":[[0,\"ABBA\",7,8,1]]}]}]}]}",
+              "[1,\"ABBA\",5,6,1]]},{\"rival\":\"c\",\"blocks\":[[0,\"ABBA\",7,8,1]]}]}]},"
+              "{\"id\":\"h\",\"cells\":[{\"ours\":\"a\",\"pairs\":[{\"rival\":\"d\",\"blocks\":["
+              "[1,\"ABBA\",9,9,1]]},{\"rival\":\"e\",\"blocks\":[]}]}]}]}",
               &r, &error),
         0);
     ck_assert_str_eq(r.kind, "scorecard");
     ck_assert_str_eq(results_fact(&r, "cpu"), "X");
     ck_assert_str_eq(results_fact(&r, "cpus"), "2");
     ck_assert_ptr_null(results_fact(&r, "kernel"));
-    ck_assert_uint_eq(r.series_count, 3);
+    ck_assert_uint_eq(r.series_count, 4); /* none of e, which was never measured */
     const struct results_series *a = results_find(&r, "a"), *c = results_find(&r, "c");
-    ck_assert_uint_eq(a->count, 4);
-    ck_assert_double_eq(a->value[3], 7);
-    /* A round of a pair is a cluster, whatever its number was in another pair. */
-    const unsigned clusters[] = {1, 1, 2, 3};
+    /* A round of a goal is a process, in which the case was measured against each rival. */
+    const unsigned clusters[] = {1, 1, 1, 2, 3};
+    const double values[] = {1, 3, 7, 5, 9};
+    ck_assert_uint_eq(a->count, 5);
     ck_assert_mem_eq(a->cluster, clusters, sizeof(clusters));
+    ck_assert_mem_eq(a->value, values, sizeof(values));
     ck_assert_double_eq(c->value[0], 8);
     results_free(&r);
 }

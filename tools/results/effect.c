@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { DRAWS = 10000 };
+enum { LEAST_DRAWS = 10000 };
 static const double level = 0.05;
 static const double matters = 1; /* per cent: less than this is no difference */
 static const double power_80 = 0.8416;
@@ -100,32 +100,46 @@ static double percent(double log_ratio)
     return 100 * (1 - exp(-log_ratio));
 }
 
-/* The studentised distances of DRAWS draws from what they were drawn from, sorted. */
-static double *draw(const struct units side[2], double mean, uint64_t seed)
+struct distances {
+    unsigned count;
+    double *sorted;
+};
+
+/* So many that the least of all probabilities is significant among that many comparisons. */
+static unsigned draws_for(unsigned family)
 {
-    double *distance = need(malloc(DRAWS * sizeof(*distance)));
-    for (unsigned d = 0; d < DRAWS; d++) {
+    double draws = 1.25 * family / level;
+    return draws > LEAST_DRAWS ? (unsigned)draws : LEAST_DRAWS;
+}
+
+/* The studentised distances of draws from what they were drawn from. */
+static struct distances draw(const struct units side[2], double mean, unsigned family,
+                             uint64_t seed)
+{
+    const unsigned count = draws_for(family);
+    double *distance = need(malloc(count * sizeof(*distance)));
+    for (unsigned d = 0; d < count; d++) {
         struct moments drawn = difference(side, &seed);
         double off = drawn.mean - mean, error = sqrt(drawn.variance);
         /* A draw of one value alone knows nothing of its error: it counts as far off. */
         distance[d] = error > 0 ? off / error : off < 0 ? -1e9 : 1e9;
     }
-    qsort(distance, DRAWS, sizeof(*distance), by_value);
-    return distance;
+    qsort(distance, count, sizeof(*distance), by_value);
+    return (struct distances){count, distance};
 }
 
-static unsigned beyond(const double *distance, double t)
+static unsigned beyond(const struct distances *distances, double t)
 {
     unsigned count = 0;
-    for (unsigned d = 0; d < DRAWS; d++)
-        count += fabs(distance[d]) >= fabs(t);
+    for (unsigned d = 0; d < distances->count; d++)
+        count += fabs(distances->sorted[d]) >= fabs(t);
     return count;
 }
 
-static double quantile(const double *sorted, double share)
+static double quantile(const struct distances *distances, double share)
 {
-    double at = share * (DRAWS - 1);
-    return sorted[(unsigned)(at < 0 ? 0 : at + 0.5)];
+    double at = share * (distances->count - 1);
+    return distances->sorted[(unsigned)(at < 0 ? 0 : at + 0.5)];
 }
 
 static void infer(const struct units side[2], const struct moments *seen, unsigned family,
@@ -138,16 +152,16 @@ static void infer(const struct units side[2], const struct moments *seen, unsign
         out->detectable = 0;
         return;
     }
-    double *distance = draw(side, seen->mean, seed);
-    out->low = percent(seen->mean - quantile(distance, 1 - level / 2) * error);
-    out->high = percent(seen->mean - quantile(distance, level / 2) * error);
-    out->p = (beyond(distance, seen->mean / error) + 1.0) / (DRAWS + 1.0);
-    for (unsigned d = 0; d < DRAWS; d++)
-        distance[d] = fabs(distance[d]);
-    qsort(distance, DRAWS, sizeof(*distance), by_value);
-    double critical = quantile(distance, 1 - level / (family ? family : 1));
+    struct distances drawn = draw(side, seen->mean, family, seed);
+    out->low = percent(seen->mean - quantile(&drawn, 1 - level / 2) * error);
+    out->high = percent(seen->mean - quantile(&drawn, level / 2) * error);
+    out->p = (beyond(&drawn, seen->mean / error) + 1.0) / (drawn.count + 1.0);
+    for (unsigned d = 0; d < drawn.count; d++)
+        drawn.sorted[d] = fabs(drawn.sorted[d]);
+    qsort(drawn.sorted, drawn.count, sizeof(*drawn.sorted), by_value);
+    double critical = quantile(&drawn, 1 - level / (family ? family : 1));
     out->detectable = 100 * (exp((critical + power_80) * error) - 1);
-    free(distance);
+    free(drawn.sorted);
 }
 
 static void estimate(struct units side[2], unsigned clusters, unsigned family, uint64_t seed,

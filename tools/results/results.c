@@ -13,6 +13,7 @@ struct reading {
     struct results *results;
     const char *wrong;
     const char *where; /* a case's name, or NULL */
+    unsigned group;    /* clusters of different ones are different, whatever their numbers */
 };
 
 static bool fail(struct reading *r, const char *where, const char *wrong)
@@ -22,9 +23,14 @@ static bool fail(struct reading *r, const char *where, const char *wrong)
     return false;
 }
 
+/* Files may come from anywhere, and terminals obey control characters. */
 static char *copy_of(const char *text)
 {
-    return need(strdup(text));
+    char *copy = need(strdup(text));
+    for (char *c = copy; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            *c = '?';
+    return copy;
 }
 
 static void add_fact(struct results *results, const char *key, const char *value)
@@ -45,17 +51,43 @@ static struct results_series *series_of(struct results *results, const char *nam
     return &results->series[n];
 }
 
-/* Adds a time; `starts` says that it is the first of a cluster. */
-static void add_time(struct results_series *series, double ns, bool starts)
+static void add_time(struct results_series *series, double ns, unsigned cluster)
 {
     if (series->count == series->room) {
         series->room = series->room ? 2 * series->room : 64;
         series->value = need(realloc(series->value, series->room * sizeof(*series->value)));
         series->cluster = need(realloc(series->cluster, series->room * sizeof(*series->cluster)));
     }
-    series->clusters += starts || !series->count;
     series->value[series->count] = ns;
-    series->cluster[series->count++] = series->clusters;
+    series->cluster[series->count++] = cluster;
+}
+
+struct in_order {
+    unsigned cluster, order;
+    double value;
+};
+
+static int by_cluster(const void *a, const void *b)
+{
+    const struct in_order *x = a, *y = b;
+    if (x->cluster != y->cluster)
+        return x->cluster < y->cluster ? -1 : 1;
+    return x->order < y->order ? -1 : 1;
+}
+
+/* Times of a cluster come together, and clusters are numbered from 1. */
+static void gather_clusters(struct results_series *series)
+{
+    struct in_order *times = need(malloc((series->count + 1) * sizeof(*times)));
+    for (unsigned i = 0; i < series->count; i++)
+        times[i] = (struct in_order){series->cluster[i], i, series->value[i]};
+    qsort(times, series->count, sizeof(*times), by_cluster);
+    for (unsigned i = 0; i < series->count; i++) {
+        series->clusters += i == 0 || times[i].cluster != times[i - 1].cluster;
+        series->value[i] = times[i].value;
+        series->cluster[i] = series->clusters;
+    }
+    free(times);
 }
 
 static bool is_time(const struct json_value *value)
@@ -72,21 +104,21 @@ static const struct json_value *item(const struct json_value *array, unsigned in
 }
 
 /*
- * Blocks are arrays whose first member is the cluster (a round or a placement) and of which `base`
- * and `other` hold the times of the two sides.
+ * Blocks are arrays whose first member is the cluster (a round, which is a process for each goal,
+ * or a placement), and of which columns[] hold the times of the two sides.
  */
 static bool read_blocks(struct reading *r, const struct json_value *blocks,
                         const char *const names[2], const unsigned columns[2])
 {
-    for (int side = 0; side < 2; side++) {
+    enum { CLUSTERS = 4096 };
+    for (int side = 0; side < 2 && blocks->first; side++) {
         struct results_series *series = series_of(r->results, names[side]);
-        double cluster = NAN;
         for (const struct json_value *block = blocks->first; block; block = block->next) {
             const struct json_value *of = item(block, 0), *time = item(block, columns[side]);
-            if (!of || of->kind != JSON_NUMBER || !is_time(time))
+            if (!of || of->kind != JSON_NUMBER || !(of->number >= 0 && of->number < CLUSTERS) ||
+                !is_time(time))
                 return fail(r, names[side], "a block without a number of its cluster or a time");
-            add_time(series, time->number, !(of->number == cluster));
-            cluster = of->number;
+            add_time(series, time->number, r->group * CLUSTERS + (unsigned)of->number);
         }
     }
     return true;
@@ -118,6 +150,7 @@ static bool read_scorecard(struct reading *r, const struct json_value *root)
         for (const struct json_value *cell = cells->first; cell; cell = cell->next)
             if (!read_pairs(r, cell))
                 return false;
+        r->group++;
     }
     return true;
 }
@@ -173,7 +206,8 @@ static bool read_google(struct reading *r, const struct json_value *root)
             continue;
         if (!is_time(time) || unit <= 0)
             return fail(r, name, "a run without 'real_time' or 'time_unit'");
-        add_time(series_of(r->results, name), time->number * unit, true);
+        struct results_series *series = series_of(r->results, name);
+        add_time(series, time->number * unit, series->count);
     }
     return true;
 }
@@ -210,6 +244,8 @@ static bool read_format(struct reading *r, const struct json_value *root)
         read_machine(r->results, json_get_kind(root, formats[i].machine, JSON_OBJECT));
         if (!formats[i].read(r, root))
             return false;
+        for (unsigned k = 0; k < r->results->series_count; k++)
+            gather_clusters(&r->results->series[k]);
         return r->results->series_count || fail(r, NULL, "there are no times in it");
     }
     return fail(r, NULL,
