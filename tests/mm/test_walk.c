@@ -6,6 +6,8 @@
  */
 #include "space.h"
 
+#include "mm/table.h"
+
 #include <fastmm/walk.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +22,22 @@ struct space {
     struct fastmm_machine *machine;
     struct fastmm_mm *mm;
     struct fastmm_object *object;
+    unsigned levels;
     uint64_t rng, place[PLACES];
 };
 
 static uint64_t below(struct space *s, uint64_t limit)
 {
     return test_random(&s->rng) % limit;
+}
+
+/* No operation of the model sets the bit: the entry has it as if it came from a kernel. */
+static void dirty_softly(const struct space *s, uint64_t at)
+{
+    fastmm_pte_t *pte = fastmm_table_find(s->mm, at);
+    if (!pte || fastmm_pte_none(*pte) || fastmm_marker_flags(*pte))
+        return;
+    *pte |= fastmm_pte_present(*pte) ? FASTMM_PTE_SOFT_DIRTY : FASTMM_SWP_SOFT_DIRTY;
 }
 
 /* Mappings at borders of tables of every level, with holes in between, and whatever is in them. */
@@ -41,6 +53,7 @@ static void open_space(struct space *s, unsigned levels, uint64_t seed)
                                      end - PAGES(PLACE_PAGES)};
     memset(s, 0, sizeof(*s));
     s->rng = seed;
+    s->levels = levels;
     memcpy(s->place, places, sizeof(places));
     EQUAL(fastmm_machine_create(&config, &s->machine), 0);
     EQUAL(fastmm_mm_create(s->machine, &s->mm), 0);
@@ -53,20 +66,27 @@ static void open_space(struct space *s, unsigned levels, uint64_t seed)
         uint64_t middle = s->place[i] + PAGES(PLACE_PAGES / 2 + 2);
         map_at(s->mm, middle, PLACE_PAGES / 2 - 2, FASTMM_VM_READ, NULL);
         if (below(s, 2))
-            EQUAL(fastmm_mm_uffd_register(s->mm, middle, middle + PAGES(4), FASTMM_VM_UFFD_ASYNC),
+            EQUAL(fastmm_mm_uffd_register(s->mm, middle, middle + PAGES(4),
+                                          below(s, 2) ? FASTMM_VM_UFFD_ASYNC
+                                                      : FASTMM_VM_UFFD_UNPOPULATED),
                   0);
     }
     for (int i = 0; i < 200; i++) {
         uint64_t at = s->place[below(s, PLACES)] + PAGES(below(s, PLACE_PAGES));
-        switch (below(s, 5)) {
+        switch (below(s, 6)) {
         case 0:
-            populate(s->mm, at, 1, FASTMM_POPULATE_MARKER, FASTMM_MARKER_POISON, 0);
+            populate(s->mm, at, 1, FASTMM_POPULATE_MARKER,
+                     below(s, 2) ? FASTMM_MARKER_POISON : FASTMM_MARKER_GUARD, 0);
             break;
         case 1:
-            populate(s->mm, at, 1, FASTMM_POPULATE_SWAP, (uint64_t)i, 0);
+            populate(s->mm, at, 1, FASTMM_POPULATE_SWAP, (uint64_t)i,
+                     below(s, 2) ? FASTMM_POPULATE_EXCLUSIVE : 0);
             break;
         case 2:
             fastmm_mm_uffd_protect(s->mm, at, at + PAGES(1));
+            break;
+        case 3:
+            dirty_softly(s, at);
             break;
         default:
             fastmm_mm_fault(s->mm, at, below(s, 2) ? FASTMM_WRITE : FASTMM_READ);
@@ -88,16 +108,32 @@ struct seen {
     uint64_t next;    /* nothing below may be met any more */
     uint64_t covered; /* pages met, of mappings */
     uint64_t filled;  /* entries that aren't empty */
-    unsigned mappings, tables;
+    unsigned mappings;
     const struct fastmm_vma *vma;
+    struct part {
+        uint64_t start, end;
+    } table[6]; /* announced last, by level; at the root's all of the mapping, which has no call */
 };
+
+/* Whatever comes next, the last leaf table is done. */
+static void see_next(const struct seen *seen, uint64_t addr)
+{
+    HOLDS(addr >= seen->next && seen->next >= seen->table[1].end);
+}
+
+static void see_inside(const struct seen *seen, unsigned level, uint64_t addr, uint64_t end)
+{
+    HOLDS(addr >= seen->table[level].start && end <= seen->table[level].end);
+}
 
 static int see_mapping(void *context, const struct fastmm_vma *vma)
 {
     struct seen *seen = context;
+    see_next(seen, vma->end - 1);
     seen->mappings++;
     seen->vma = vma;
-    HOLDS(vma->end > seen->next);
+    memset(seen->table, 0, sizeof(seen->table));
+    seen->table[seen->s->levels] = (struct part){vma->start, vma->end};
     return 0;
 }
 
@@ -105,9 +141,12 @@ static int see_table(void *context, const struct fastmm_vma *vma, unsigned level
                      uint64_t end)
 {
     struct seen *seen = context;
-    HOLDS(vma == seen->vma && addr >= seen->next && addr < end && addr >= vma->start);
-    HOLDS(level >= 1 && (addr ^ (end - 1)) >> FASTMM_LEVEL_SHIFT(level + 1) == 0);
-    seen->tables += level == 1;
+    see_next(seen, addr);
+    HOLDS(vma == seen->vma && addr < end);
+    HOLDS(level >= 1 && level < seen->s->levels);
+    HOLDS((addr ^ (end - 1)) >> FASTMM_LEVEL_SHIFT(level + 1) == 0);
+    see_inside(seen, level + 1, addr, end);
+    seen->table[level] = (struct part){addr, end};
     return 0;
 }
 
@@ -115,8 +154,9 @@ static int see_leaf(void *context, const struct fastmm_vma *vma, unsigned level,
                     fastmm_pte_t pte)
 {
     struct seen *seen = context;
-    HOLDS(vma == seen->vma && addr >= seen->next && addr >= vma->start && addr < vma->end);
+    HOLDS(vma == seen->vma && addr >= seen->next);
     EQUAL(level, 1);
+    see_inside(seen, level, addr, addr + PAGES(1));
     EQUAL(pte, pte_at(seen->s->mm, addr));
     seen->next = addr + PAGES(1);
     seen->covered++;
@@ -127,7 +167,8 @@ static int see_leaf(void *context, const struct fastmm_vma *vma, unsigned level,
 static int see_hole(void *context, const struct fastmm_vma *vma, uint64_t addr, uint64_t end)
 {
     struct seen *seen = context;
-    HOLDS(vma == seen->vma && addr >= seen->next && end > addr && end <= vma->end);
+    see_next(seen, addr);
+    HOLDS(vma == seen->vma && end > addr && addr >= vma->start && end <= vma->end);
     for (uint64_t at = addr; at < end; at += PAGES(1))
         EQUAL(pte_at(seen->s->mm, at), 0);
     seen->next = end;
@@ -140,15 +181,21 @@ static void walk_all(const struct space *s, uint64_t start, uint64_t end)
     static const struct fastmm_walk_ops ops = {see_mapping, see_table, see_leaf, see_hole};
     struct seen seen = {.s = s, .next = start};
     uint64_t covered = 0, filled = 0;
+    unsigned mappings = 0;
+    const struct fastmm_vma *last = NULL;
     EQUAL(fastmm_walk(s->mm, start, end, &ops, &seen), 0);
-    HOLDS(seen.next <= end);
+    see_next(&seen, end);
     for (int i = 0; i < PLACES; i++)
         for (uint64_t at = s->place[i]; at < s->place[i] + PAGES(PLACE_PAGES); at += PAGES(1)) {
             if (at < start || at >= end)
                 continue;
-            covered += fastmm_mm_find(s->mm, at) != NULL;
+            const struct fastmm_vma *vma = fastmm_mm_find(s->mm, at);
+            mappings += vma && vma != last;
+            last = vma;
+            covered += vma != NULL;
             filled += !fastmm_pte_none(pte_at(s->mm, at));
         }
+    EQUAL(seen.mappings, mappings);
     EQUAL(seen.covered, covered);
     EQUAL(seen.filled, filled);
 }
@@ -236,13 +283,36 @@ static uint64_t word_of(const struct space *s, const struct fastmm_vma *vma, fas
     if (!vma || fastmm_pte_none(pte))
         return 0;
     uint64_t word = fastmm_pte_any_uffd_wp(pte) ? UINT64_C(1) << 57 : 0;
-    if (!fastmm_pte_present(pte))
-        return word | UINT64_C(1) << 62 | pte >> 59 |
-               (((~pte >> 9) << 5) & ((UINT64_C(1) << 55) - 1));
+    if (!fastmm_pte_present(pte)) {
+        word |= UINT64_C(1) << 62 | pte >> 59 | (((~pte >> 9) << 5) & ((UINT64_C(1) << 55) - 1));
+        word |= fastmm_marker_flags(pte) == FASTMM_MARKER_GUARD ? UINT64_C(1) << 58 : 0;
+        return word | (fastmm_swp_soft_dirty(pte) ? UINT64_C(1) << 55 : 0);
+    }
     EQUAL(fastmm_machine_frame(s->machine, fastmm_pte_pfn(pte), &info), 0);
     word |= UINT64_C(1) << 63 | fastmm_pte_pfn(pte);
     word |= info.kind != FASTMM_FRAME_ZERO && info.mapcount == 1 ? UINT64_C(1) << 56 : 0;
+    word |= fastmm_pte_soft_dirty(pte) ? UINT64_C(1) << 55 : 0;
     return word | (info.kind == FASTMM_FRAME_SHMEM ? UINT64_C(1) << 61 : 0);
+}
+
+/*
+ * The categories of a page, from its word: what either file of the kernel says is true of both.
+ * Whether a page without an entry is said to be written depends on tables; it stays out.
+ */
+static unsigned categories_of(const struct fastmm_vma *vma, fastmm_pte_t pte, uint64_t word)
+{
+    static const unsigned by_bit[64] = {[63] = FASTMM_PAGE_IS_PRESENT,
+                                        [62] = FASTMM_PAGE_IS_SWAPPED,
+                                        [61] = FASTMM_PAGE_IS_FILE,
+                                        [58] = FASTMM_PAGE_IS_GUARD,
+                                        [55] = FASTMM_PAGE_IS_SOFT_DIRTY};
+    unsigned is = vma && vma->flags & FASTMM_VM_UFFD_ASYNC ? FASTMM_PAGE_IS_WPALLOWED : 0;
+    for (unsigned bit = 55; bit < 64; bit++)
+        is |= word >> bit & 1 ? by_bit[bit] : 0;
+    if (!vma || fastmm_pte_none(pte))
+        return is;
+    is |= fastmm_pte_present(pte) && fastmm_pte_special(pte) ? FASTMM_PAGE_IS_PFNZERO : 0;
+    return is | (word >> 57 & 1 ? 0 : FASTMM_PAGE_IS_WRITTEN);
 }
 
 START_TEST(pagemap_words)
@@ -259,11 +329,12 @@ START_TEST(pagemap_words)
             for (unsigned k = 0; k < PLACE_PAGES; k++) {
                 uint64_t addr = s.place[j] + PAGES(k);
                 const struct fastmm_vma *vma = fastmm_mm_find(s.mm, addr);
-                EQUAL(words[k], word_of(&s, vma, pte_at(s.mm, addr)));
-                EQUAL(!!(is[k] & FASTMM_PAGE_IS_PRESENT), words[k] >> 63 & 1);
-                EQUAL(!!(is[k] & FASTMM_PAGE_IS_SWAPPED), words[k] >> 62 & 1);
-                EQUAL(!!(is[k] & FASTMM_PAGE_IS_FILE), words[k] >> 61 & 1);
-                HOLDS(!(is[k] & FASTMM_PAGE_IS_WRITTEN) || !(words[k] >> 57 & 1));
+                fastmm_pte_t pte = pte_at(s.mm, addr);
+                uint64_t word = word_of(&s, vma, pte);
+                EQUAL(words[k], word);
+                if (vma && fastmm_pte_none(pte))
+                    is[k] &= (uint16_t)~FASTMM_PAGE_IS_WRITTEN;
+                EQUAL(is[k], categories_of(vma, pte, word));
             }
         }
         EQUAL(fastmm_mm_pagemap(s.mm, 0, 0, words), -EINVAL);
