@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fastmm/counter.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "arena.h"
@@ -111,8 +110,7 @@ START_TEST(threads)
 {
     static struct worker workers[THREADS];
     pthread_t watching;
-    const char *long_run = getenv("FASTMM_TEST_LONG");
-    steps = long_run && *long_run == '1' ? 10000000 : 60000;
+    steps = test_long() ? 10000000 : 60000;
     ck_assert_int_eq(arena_create(LIMIT, &a), 0);
     running = 1;
     pthread_create(&watching, NULL, watcher, &running);

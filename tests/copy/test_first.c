@@ -22,24 +22,56 @@ static const size_t sizes[] = {1, 40, 64, 65, 128, 129, 600, 5000, 100000, 20000
 #define SIZES   ((int)(sizeof(sizes) / sizeof(sizes[0])))
 #define LARGEST 2000000
 
-static unsigned char from[LARGEST], to[LARGEST];
+#define OVERLAP 17 /* how far a block is moved */
 
-/* What the pattern of `from` becomes in `to`, by each of a way's calls alone. */
+static unsigned char from[LARGEST], to[LARGEST + OVERLAP];
+
+static void copy_first(const struct way *way, size_t n)
+{
+    way->copy(to, from, n);
+    ck_assert_mem_eq(to, from, n);
+}
+
+static void move_first(const struct way *way, size_t n)
+{
+    arena_pattern(to, n, 7);
+    way->move(to + OVERLAP, to, n);
+    ck_assert_mem_eq(to + OVERLAP, from, n);
+}
+
+static void fill_first(const struct way *way, size_t n)
+{
+    unsigned char value = way->only_zero ? 0 : 0x5a;
+    to[0] = to[n - 1] = 1;
+    way->fill(to, value, n);
+    ck_assert(to[0] == value && memcmp(to, to + 1, n - 1) == 0);
+}
+
+static void (*const firsts[])(const struct way *way, size_t n) = {copy_first, move_first,
+                                                                  fill_first};
+
+#define FIRSTS 3
+
 START_TEST(any_call_may_be_the_first)
 {
-    const struct way *way = way_or_skip(_i / SIZES);
+    const struct way *way = way_or_skip(_i / SIZES / FIRSTS);
     size_t n = sizes[_i % SIZES];
     arena_pattern(from, n, 7);
-    if (way->copy) {
-        way->copy(to, from, n);
-        ck_assert_mem_eq(to, from, n);
-    } else {
-        to[0] = to[n - 1] = 1;
-        way->fill(to, 0, n);
-        ck_assert(to[0] == 0 && memcmp(to, to + 1, n - 1) == 0);
-    }
+    firsts[_i / SIZES % FIRSTS](way, n);
 }
 END_TEST
+
+/* All sizes for each call that each way has. */
+static void add_firsts(TCase *tc)
+{
+    for (int i = 0; i < way_count; i++) {
+        const int has[FIRSTS] = {ways[i].copy != NULL, ways[i].move != NULL, ways[i].fill != NULL};
+        for (int call = 0; call < FIRSTS; call++)
+            if (has[call])
+                tcase_add_loop_test(tc, any_call_may_be_the_first, (i * FIRSTS + call) * SIZES,
+                                    (i * FIRSTS + call + 1) * SIZES);
+    }
+}
 
 static void check_choice(void)
 {
@@ -199,7 +231,7 @@ int main(void)
     Suite *suite = suite_create("copy.first");
     TCase *tc = tcase_create("first");
     tcase_set_timeout(tc, 300);
-    tcase_add_loop_test(tc, any_call_may_be_the_first, 0, way_count * SIZES);
+    add_firsts(tc);
     tcase_add_loop_test(tc, inline_calls_look_at_the_cpu, 0, 3);
     tcase_add_test(tc, direction_flag_is_set_at_the_first);
     tcase_add_test(tc, threads_make_the_first_call_at_once);

@@ -177,8 +177,6 @@ START_TEST(every_overlap)
 {
     const struct way *way = way_or_skip(_i);
     uint64_t random = test_seed() + (uint64_t)_i;
-    if (!way->move)
-        return;
     prepare();
     for (ptrdiff_t n = 0; n < SIZE_END; n++) {
         if (test_long() || n <= 150) {
@@ -206,8 +204,6 @@ START_TEST(aliasing_blocks)
 {
     const struct way *way = way_or_skip(_i);
     prepare();
-    if (!way->copy)
-        return;
     for (size_t alias = 0; alias < 600; alias += alias < 70 ? 1 : 37)
         for (size_t n = 1; n < 2 * ARENA_PAGE; n += n / 7 + 1)
             try_copy(way, way->copy, target.data + CANARY + alias, source.data + CANARY, n);
@@ -233,7 +229,7 @@ START_TEST(large_sizes)
 }
 END_TEST
 
-/* A byte below and above each threshold that the plan in force has, for the ways that follow it. */
+/* A byte below and above each threshold that the plan in force has. */
 START_TEST(around_each_threshold)
 {
     const struct way *way = way_or_skip(_i);
@@ -242,8 +238,6 @@ START_TEST(around_each_threshold)
     const uint64_t thresholds[] = {plan.copy.rep_min.bytes, plan.copy.rep_end.bytes,
                                    plan.copy.stream_min.bytes, plan.fill.rep_min.bytes,
                                    plan.fill.stream_min.bytes};
-    if (way->impl >= 0)
-        return;
     prepare();
     for (size_t i = 0; i < sizeof(thresholds) / sizeof(thresholds[0]); i++) {
         if (thresholds[i] > MOST_MEMORY)
@@ -318,11 +312,29 @@ START_TEST(zero_bytes_say_nothing_of_null)
 }
 END_TEST
 
+static int has_copy(const struct way *way)
+{
+    return way->copy != NULL;
+}
+
+static int has_move(const struct way *way)
+{
+    return way->move != NULL;
+}
+
+static int follows_plan(const struct way *way)
+{
+    return way->impl < 0;
+}
+
 int main(void)
 {
     Suite *suite = suite_create("copy.impl");
-    const TTest *whole[] = {every_size_everywhere, every_overlap, aliasing_blocks, large_sizes,
-                            around_each_threshold};
+    const struct way_test whole[] = {{every_size_everywhere, NULL},
+                                     {every_overlap, has_move},
+                                     {aliasing_blocks, has_copy},
+                                     {large_sizes, NULL},
+                                     {around_each_threshold, follows_plan}};
     const TTest *m13[] = {small_sizes_over_all_offsets};
     const TTest *m15[] = {zero_bytes_at_any_pointer};
     add_way_cases(suite, whole, sizeof(whole) / sizeof(whole[0]));

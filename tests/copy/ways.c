@@ -6,8 +6,6 @@
 
 #include <fastmm/copy.h>
 
-#include <stdlib.h>
-
 /* Millions of calls: Check's own assertions make a system call each. */
 static inline void succeeds(int error)
 {
@@ -119,13 +117,14 @@ const struct way *way_or_skip(int index)
     return way;
 }
 
-void add_way_cases(Suite *suite, const TTest *const *tests, size_t count)
+void add_way_cases(Suite *suite, const struct way_test *tests, size_t count)
 {
     for (int i = 0; i < way_count; i++) {
         TCase *tc = tcase_create(ways[i].name);
         tcase_set_timeout(tc, 3600);
         for (size_t t = 0; t < count; t++)
-            tcase_add_loop_test(tc, tests[t], i, i + 1);
+            if (!tests[t].is_for || tests[t].is_for(&ways[i]))
+                tcase_add_loop_test(tc, tests[t].test, i, i + 1);
         suite_add_tcase(suite, tc);
     }
 }
@@ -137,10 +136,4 @@ void add_known_case(Suite *suite, const char *name, const TTest *const *tests, s
     for (size_t t = 0; t < count; t++)
         tcase_add_loop_test(tc, tests[t], 0, way_count);
     suite_add_tcase(suite, tc);
-}
-
-int test_long(void)
-{
-    const char *value = getenv("FASTMM_TEST_LONG");
-    return value && value[0] == '1';
 }

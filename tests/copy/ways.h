@@ -24,13 +24,15 @@ extern const int way_count;
 /* The way of that index; ends the test as skipped if this CPU can't go it. */
 const struct way *way_or_skip(int index);
 
-/* One test case for each way, named by it, that holds the tests; each gets the index as _i. */
-void add_way_cases(Suite *suite, const TTest *const *tests, size_t count);
+struct way_test {
+    const TTest *test;
+    int (*is_for)(const struct way *way); /* NULL: for all */
+};
+
+/* One test case for each way, named by it, with the tests for it; each gets the index as _i. */
+void add_way_cases(Suite *suite, const struct way_test *tests, size_t count);
 
 /* One test case `name` whose tests run over all ways. */
 void add_known_case(Suite *suite, const char *name, const TTest *const *tests, size_t count);
-
-/* 1 if FASTMM_TEST_LONG is set to 1: everything instead of a seeded part. */
-int test_long(void);
 
 #endif

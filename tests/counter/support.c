@@ -65,6 +65,5 @@ void run_threads(unsigned count, void *(*body)(void *), void *argument)
 
 long scaled(long factor)
 {
-    const char *given = getenv("FASTMM_TEST_LONG");
-    return given && *given == '1' ? factor : 1;
+    return test_long() ? factor : 1;
 }

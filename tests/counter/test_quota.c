@@ -32,12 +32,21 @@ START_TEST(wrong_use_is_refused)
 }
 END_TEST
 
-static void percpu_or_skip(struct fastmm_quota *q)
+static void succeeded_or_skip(int error)
 {
-    int error = fastmm_quota_percpu(q);
     if (error == -ENOTSUP)
         test_skip("no rseq or no membarrier for it here");
     ck_assert_int_eq(error, 0);
+}
+
+static void percpu_or_skip(struct fastmm_quota *q)
+{
+    succeeded_or_skip(fastmm_quota_percpu(q));
+}
+
+static void range_percpu_or_skip(struct fastmm_quota_range *r)
+{
+    succeeded_or_skip(fastmm_quota_range_percpu(r));
 }
 
 /* A single thread on simulated CPUs has an exact model: one number. */
@@ -268,8 +277,8 @@ START_TEST(ranges_reach_the_ends_of_the_numbers)
         ck_assert_int_eq(fastmm_quota_range_set_limit(&r, -1), 0);
         ck_assert_int_eq(fastmm_quota_range_set_floor(&r, INT64_MIN), 0);
         ck_assert(fastmm_quota_range_add(&r, INT64_MIN + 2));
-        if (!percpu && fastmm_quota_range_percpu(&r) == -ENOTSUP)
-            test_skip("no rseq or no membarrier for it here");
+        if (!percpu)
+            range_percpu_or_skip(&r);
     }
 }
 END_TEST
@@ -329,9 +338,8 @@ START_TEST(ends_change_under_fire)
     pthread_t changer;
     changing = 1;
     ck_assert_int_eq(fastmm_quota_range_init(&range, -300, 0, 300, 4), 0);
-    int error = _i ? fastmm_quota_range_percpu(&range) : 0;
-    if (error == -ENOTSUP)
-        test_skip("no rseq or no membarrier for it here");
+    if (_i)
+        range_percpu_or_skip(&range);
     pthread_create(&changer, NULL, change_both_ends, NULL);
     run_threads(4, move_up_and_down, NULL);
     pthread_join(changer, NULL);

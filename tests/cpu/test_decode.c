@@ -3,7 +3,6 @@
 #include "cpuid_values.h"
 #include "test_main.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define BIT(f)  ((uint64_t)1 << FASTMM_CPU_##f)
@@ -174,7 +173,7 @@ START_TEST(junk_leaves_do_no_harm)
     struct {
         uint64_t state, reads;
     } junk = {test_seed(), 0};
-    const unsigned rounds = getenv("FASTMM_TEST_LONG") ? 2000000 : 10000;
+    const unsigned rounds = test_long() ? 2000000 : 10000;
     for (unsigned round = 0; round < rounds; round++) {
         struct fastmm_cpuid_source source = {read_random, &junk, test_random(&junk.state)};
         struct fastmm_cpu cpu;

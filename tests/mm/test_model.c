@@ -435,14 +435,9 @@ static void run_world(unsigned impl, unsigned levels, uint64_t seed, int steps)
     close_world(&w);
 }
 
-static int worlds(void)
+static void run_worlds(unsigned impl)
 {
-    const char *more = getenv("FASTMM_TEST_LONG");
-    return more && *more == '1' ? 2000 : 20;
-}
-
-static void run_worlds(unsigned impl, int count)
-{
+    int count = test_long() ? 2000 : 20;
     uint64_t seed = test_seed() + impl;
     if (!fastmm_mm_impl_name((enum fastmm_mm_impl)impl))
         test_skip("this CPU can't run build %u of the walker", impl);
@@ -452,13 +447,13 @@ static void run_worlds(unsigned impl, int count)
 
 START_TEST(plain)
 {
-    run_worlds(FASTMM_MM_PLAIN, worlds());
+    run_worlds(FASTMM_MM_PLAIN);
 }
 END_TEST
 
 START_TEST(avx512)
 {
-    run_worlds(FASTMM_MM_AVX512, worlds());
+    run_worlds(FASTMM_MM_AVX512);
 }
 END_TEST
 

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 static struct model expected, got;
@@ -13,7 +12,7 @@ static unsigned char data[MODEL_BYTES], again[MODEL_BYTES];
 START_TEST(random_spaces_survive_a_round_trip)
 {
     uint64_t state = test_seed();
-    unsigned rounds = getenv("FASTMM_TEST_LONG") ? 100000 : 1000;
+    unsigned rounds = test_long() ? 100000 : 1000;
     for (unsigned i = 0; i < rounds; i++) {
         struct fastmm_snapshot_summary sum;
         struct fastmm_snapshot_error error = {0};

@@ -191,7 +191,7 @@ static void check_counts(const struct fastmm_snapshot_summary *sum, const struct
 START_TEST(random_spaces_are_rebuilt_entry_by_entry)
 {
     uint64_t state = test_seed();
-    unsigned rounds = getenv("FASTMM_TEST_LONG") ? 1000 : 60;
+    unsigned rounds = test_long() ? 1000 : 60;
     for (unsigned i = 0; i < rounds; i++) {
         struct fastmm_snapshot_summary sum;
         struct fastmm_snapshot_cursor c;

@@ -10,7 +10,6 @@
 #include "mm/frame.h"
 #include "mm/span.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define SPARE  64  /* free frames, for copies */
@@ -303,7 +302,7 @@ static void one_round(const struct span_ops *ops, uint64_t seed)
 
 START_TEST(equals_plain)
 {
-    int rc, rounds = getenv("FASTMM_TEST_LONG") ? 200000 : 6000;
+    int rc, rounds = test_long() ? 200000 : 6000;
     const struct span_ops *ops = fastmm_span_ops((unsigned)_i, &rc);
     uint64_t seed = test_seed();
     if (!ops)
@@ -318,7 +317,7 @@ int main(void)
     Suite *suite = suite_create("mm.span_raw");
     TCase *tcase = tcase_create("builds");
     tcase_set_timeout(tcase, 600);
-    tcase_add_loop_test(tcase, equals_plain, FASTMM_MM_PLAIN, FASTMM_MM_AVX512 + 1);
+    tcase_add_loop_test(tcase, equals_plain, FASTMM_MM_PLAIN + 1, FASTMM_MM_AVX512 + 1);
     suite_add_tcase(suite, tcase);
     return test_main(suite);
 }

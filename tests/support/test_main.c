@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -56,6 +57,12 @@ uint64_t test_seed(void)
     printf("seed: FASTMM_TEST_SEED=%llu\n", (unsigned long long)seed);
     fflush(stdout);
     return seed;
+}
+
+int test_long(void)
+{
+    const char *given = getenv("FASTMM_TEST_LONG");
+    return given && strcmp(given, "1") == 0;
 }
 
 uint64_t test_random(uint64_t *state)

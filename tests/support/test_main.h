@@ -38,6 +38,9 @@ void test_skip(const char *reason, ...) __attribute__((format(printf, 1, 2), nor
  */
 uint64_t test_seed(void);
 
+/* Whether FASTMM_TEST_LONG is 1: everything, or far more, instead of what takes seconds. */
+int test_long(void);
+
 /* A small, fast generator (SplitMix64): the next value of the sequence held in *state. */
 uint64_t test_random(uint64_t *state);
 
