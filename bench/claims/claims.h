@@ -42,7 +42,7 @@ struct claim_row {
     double *ns[2]; /* by placement, then by block */
     unsigned *placement;
     unsigned count;
-    bool wrong; /* the two gave different results: the run fails */
+    bool wrong; /* it failed, or the two gave different results: the run fails */
     struct sample sample[2];
     struct effect effect;
 };
@@ -79,8 +79,11 @@ const struct claim_row *claims_find(const struct claims *claims, unsigned claim,
 
 /* Each claim in a file of its own: adds its rows, and gives back what they needed. */
 void fork_claim_add(struct claims *claims);
+/* Whether no fork failed that was timed. */
+bool fork_claim_worked(void);
 void fork_claim_free(void);
 void copy_claim_add(struct claims *claims);
+void copy_claim_free(void);
 void life_claim_add(struct claims *claims);
 /*
  * Storms of one thread, or of several: behind those no process is single-threaded any more, so that

@@ -12,15 +12,21 @@
 #define TWICE(x) x x
 #define SITES(x) TWICE(TWICE(TWICE(TWICE(TWICE(TWICE(x))))))
 
+/* The request at a place in the list. */
+#define TAKE(at)                                                   \
+    const struct copy_request *request = &list[(at)&blocks->mask]; \
+    unsigned char *dst = blocks->dst + request->dst;               \
+    const unsigned char *src = blocks->src + request->src;         \
+    size_t n = request->size;                                      \
+    UNKNOWN(dst, src, n);
+
 #define DEFINE_WARM(p, name, statement)                                           \
     PLACED(p, "claim_text")                                                       \
     static void name##_warm_##p(const struct copy_blocks *blocks, uint64_t times) \
     {                                                                             \
+        const struct copy_request *list = blocks->list;                           \
         while (times--) {                                                         \
-            unsigned char *dst = blocks->dst;                                     \
-            const unsigned char *src = blocks->src;                               \
-            size_t n = blocks->size;                                              \
-            UNKNOWN(dst, src, n);                                                 \
+            TAKE(times)                                                           \
             statement;                                                            \
         }                                                                         \
     }
@@ -28,11 +34,9 @@
     PLACED(p, SECTION(p, name))                                                   \
     static void name##_cold_##p(const struct copy_blocks *blocks, uint64_t times) \
     {                                                                             \
-        unsigned char *dst = blocks->dst;                                         \
-        const unsigned char *src = blocks->src;                                   \
-        size_t n = blocks->size;                                                  \
-        (void)times;                                                              \
-        SITES(UNKNOWN(dst, src, n); statement;)                                   \
+        const struct copy_request *list = blocks->list;                           \
+        uint64_t at = times * COPY_SITES;                                         \
+        SITES({ TAKE(at++) statement; })                                          \
     }
 #define NAME_WARM(p, name) name##_warm_##p,
 #define NAME_COLD(p, name) name##_cold_##p,

@@ -6,10 +6,8 @@
 #ifndef FASTMM_BENCH_CLAIMS_COPY_SITES_H
 #define FASTMM_BENCH_CLAIMS_COPY_SITES_H
 
+#include "copy/sizes.h"
 #include "placed.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 enum copy_way {
     COPY_LIBC,
@@ -23,17 +21,19 @@ enum copy_way {
 enum { COPY_COPY, COPY_CLEAR, COPY_OPS };
 enum { COPY_SITES = 64 };
 
+/* What to copy: one request again and again, or a list of them. */
 struct copy_blocks {
     unsigned char *dst;
     const unsigned char *src;
-    size_t size;
+    const struct copy_request *list;
+    uint64_t mask; /* the list's length - 1 */
 };
 
 typedef void copy_run(const struct copy_blocks *blocks, uint64_t times);
 
 struct copy_sites {
     copy_run *warm[PLACEMENTS];
-    copy_run *cold[PLACEMENTS]; /* `times` is 1: all the sites */
+    copy_run *cold[PLACEMENTS]; /* each site once, with the requests of round `times` */
     unsigned (*text)(void);     /* bytes of cold[0] */
 };
 

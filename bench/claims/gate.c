@@ -86,9 +86,11 @@ static bool count(struct gate_space *s, const struct gate_variant *variant, stru
     s->entries = COUNTED;
     counted = counted && branches_count(run_once, s, variant, out);
     s->entries = FASTMM_PTES;
-    out->conditional -= counted ? none.conditional : 0;
-    out->calls -= counted ? none.calls : 0;
-    return counted;
+    if (!counted)
+        return false;
+    out->conditional -= none.conditional;
+    out->calls -= none.calls;
+    return true;
 }
 
 static void note_branches(struct claim_row *row, struct gate_space *s)

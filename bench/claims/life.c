@@ -56,7 +56,8 @@ static void add_life(struct claims *claims, int life, enum life_way way)
     row->context = &jobs[life];
     row->side[0] = (struct claim_side){"percpu", &life_ways[base_way], 0};
     row->side[1] = (struct claim_side){life_way_names[way], &life_ways[way], 0};
-    row->wrong = life_ways[way].live[0](&jobs[life], 1) != 0;
+    row->wrong = life_ways[way].live[0](&jobs[life], 1) != 0 ||
+                 life_ways[base_way].live[0](&jobs[life], 1) != 0;
 }
 
 void life_claim_add(struct claims *claims)

@@ -283,7 +283,8 @@ static int64_t hybrid_read(const struct life_space *s)
  */
 
 static struct life_space *space_open(unsigned threads, bool (*init)(struct life_space *s),
-                                     bool (*grow)(struct life_space *s))
+                                     bool (*grow)(struct life_space *s),
+                                     void (*leave)(struct life_space *s))
 {
     const size_t head = (sizeof(struct life_space) + LINE - 1) & ~(size_t)(LINE - 1);
     struct life_space *s = aligned_alloc(LINE, head + threads * sizeof(struct task));
@@ -292,8 +293,11 @@ static struct life_space *space_open(unsigned threads, bool (*init)(struct life_
     memset(s, 0, head);
     s->threads = threads;
     s->tasks = (struct task *)(void *)((char *)s + head);
-    if (init(s) && (threads < 2 || grow(s)))
-        return s;
+    if (init(s)) {
+        if (threads < 2 || grow(s))
+            return s;
+        leave(s);
+    }
     free(s);
     return NULL;
 }
@@ -343,19 +347,19 @@ static struct life_space *space_open(unsigned threads, bool (*init)(struct life_
 #define DEFINE_WAY(way, again)              \
     EACH_PLACEMENT(DEFINE_LIVE, way, again) \
     EACH_PLACEMENT(DEFINE_STORM, way, again)
-#define DEFINE_SPACE(way, grow)                            \
-    static struct life_space *way##_open(unsigned threads) \
-    {                                                      \
-        return space_open(threads, way##_init, grow);      \
-    }                                                      \
-    static int64_t way##_exact(const struct life_space *s) \
-    {                                                      \
-        return way##_sum(s, 0);                            \
-    }                                                      \
-    static void way##_close(struct life_space *s)          \
-    {                                                      \
-        way##_exit(s);                                     \
-        free(s);                                           \
+#define DEFINE_SPACE(way, grow)                                   \
+    static struct life_space *way##_open(unsigned threads)        \
+    {                                                             \
+        return space_open(threads, way##_init, grow, way##_exit); \
+    }                                                             \
+    static int64_t way##_exact(const struct life_space *s)        \
+    {                                                             \
+        return way##_sum(s, 0);                                   \
+    }                                                             \
+    static void way##_close(struct life_space *s)                 \
+    {                                                             \
+        way##_exit(s);                                            \
+        free(s);                                                  \
     }
 #define WAY(way, again, read, bound)                                                       \
     {                                                                                      \

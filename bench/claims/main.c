@@ -138,10 +138,15 @@ static bool is_right(const struct claims *claims)
     bool right = true;
     for (unsigned i = 0; i < claims->count; i++)
         if (claims->rows[i].wrong) {
-            fprintf(stderr, "fastmm-bench-claims: %s: the two give different results\n",
+            fprintf(stderr,
+                    "fastmm-bench-claims: %s: it failed, or the two give different results\n",
                     claims->rows[i].name);
             right = false;
         }
+    if (!fork_claim_worked()) {
+        fputs("fastmm-bench-claims: a fork failed that was timed\n", stderr);
+        right = false;
+    }
     if (!life_claim_exact()) {
         fputs("fastmm-bench-claims: a counter lost something\n", stderr);
         right = false;
@@ -195,6 +200,7 @@ int main(int argc, char **argv)
         status = 1;
     fork_claim_free();
     gate_claim_free();
+    copy_claim_free();
     life_claim_free();
     preload_claim_free();
     claims_free(&claims);
