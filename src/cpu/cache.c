@@ -55,11 +55,19 @@ static uint64_t geometry_size(struct cpuid_leaf l)
     return __builtin_mul_overflow(ways * partitions * line, sets, &size) ? UINT64_MAX : size;
 }
 
+static int states_all_levels(const struct statements *s, enum fastmm_cpu_cache_source source)
+{
+    for (unsigned level = 0; level < FASTMM_CPU_CACHE_LEVELS; level++)
+        if (!s->at[level][source].size)
+            return 0;
+    return 1;
+}
+
 /* Leaf 4 and leaf 8000_001D: one cache a subleaf. The first of a level counts. */
 static void read_geometry(const struct cpuid_reader *reader, uint32_t leaf,
                           enum fastmm_cpu_cache_source source, struct statements *s)
 {
-    for (uint32_t sub = 0; sub < MAX_CACHES; sub++) {
+    for (uint32_t sub = 0; sub < MAX_CACHES && !states_all_levels(s, source); sub++) {
         struct cpuid_leaf l = fastmm_cpuid_leaf(reader, leaf, sub);
         uint32_t type = l.reg[CPUID_EAX] & 0x1f;
         uint32_t level = l.reg[CPUID_EAX] >> 5 & 0x7;

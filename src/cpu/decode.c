@@ -46,8 +46,19 @@ struct cpuid_leaf fastmm_cpuid_leaf(const struct cpuid_reader *reader, uint32_t 
                                     uint32_t subleaf)
 {
     struct cpuid_leaf l = {{0, 0, 0, 0}};
+    for (uint32_t i = 0; i < reader->kept_count; i++)
+        if (reader->kept[i].leaf == leaf && subleaf == 0)
+            return reader->kept[i].read;
     if (declared(reader, leaf, subleaf))
         reader->source->read(reader->source->ctx, leaf, subleaf, l.reg);
+    return l;
+}
+
+static struct cpuid_leaf keep_leaf(struct cpuid_reader *reader, uint32_t leaf)
+{
+    struct cpuid_leaf l = fastmm_cpuid_leaf(reader, leaf, 0);
+    reader->kept[reader->kept_count].leaf = leaf;
+    reader->kept[reader->kept_count++].read = l;
     return l;
 }
 
@@ -107,7 +118,7 @@ static void decode_name(const struct cpuid_reader *reader, struct fastmm_cpu *cp
 
 static void decode_features(const struct cpuid_reader *reader, struct fastmm_cpu *cpu)
 {
-    const struct feature_place *read = NULL; /* what l holds: a guest pays an exit for each leaf */
+    const struct feature_place *read = NULL; /* what l holds */
     struct cpuid_leaf l = {{0, 0, 0, 0}};
     for (unsigned i = 0; i < sizeof(feature_places) / sizeof(feature_places[0]); i++) {
         const struct feature_place *p = &feature_places[i];
@@ -128,14 +139,16 @@ static void decode_features(const struct cpuid_reader *reader, struct fastmm_cpu
     }
 }
 
-static struct cpuid_reader reader_of(const struct fastmm_cpuid_source *source)
+static void open_reader(struct cpuid_reader *reader, const struct fastmm_cpuid_source *source)
 {
-    struct cpuid_reader reader = {.source = source, .max_extended = CPUID_EXTENDED};
-    reader.max_basic = fastmm_cpuid_leaf(&reader, 0, 0).reg[CPUID_EAX];
-    uint32_t max = fastmm_cpuid_leaf(&reader, CPUID_EXTENDED, 0).reg[CPUID_EAX];
-    reader.max_extended = (max & CPUID_RANGE_MASK) == CPUID_EXTENDED ? max : 0;
-    reader.max_structured = fastmm_cpuid_leaf(&reader, CPUID_STRUCTURED, 0).reg[CPUID_EAX];
-    return reader;
+    clear_words(reader, sizeof(*reader));
+    reader->source = source;
+    reader->max_extended = CPUID_EXTENDED;
+    reader->max_basic = keep_leaf(reader, 0).reg[CPUID_EAX];
+    keep_leaf(reader, 1);
+    uint32_t max = fastmm_cpuid_leaf(reader, CPUID_EXTENDED, 0).reg[CPUID_EAX];
+    reader->max_extended = (max & CPUID_RANGE_MASK) == CPUID_EXTENDED ? max : 0;
+    reader->max_structured = keep_leaf(reader, CPUID_STRUCTURED).reg[CPUID_EAX];
 }
 
 void fastmm_cpu_decode(const struct fastmm_cpuid_source *source, struct fastmm_cpu *cpu)
@@ -143,7 +156,8 @@ void fastmm_cpu_decode(const struct fastmm_cpuid_source *source, struct fastmm_c
     const uint32_t osxsave = 1u << 27, hypervisor = 1u << 31;
 
     clear_words(cpu, sizeof(*cpu));
-    struct cpuid_reader reader = reader_of(source);
+    struct cpuid_reader reader;
+    open_reader(&reader, source);
     struct cpuid_leaf one = fastmm_cpuid_leaf(&reader, 1, 0);
     decode_vendor(fastmm_cpuid_leaf(&reader, 0, 0), cpu);
     decode_signature(one.reg[CPUID_EAX], cpu);
