@@ -322,10 +322,11 @@ FASTMM_API int fastmm_mm_advise(struct fastmm_mm *mm, uint64_t start, uint64_t e
 FASTMM_API int fastmm_mm_free(struct fastmm_mm *mm, uint64_t start, uint64_t end);
 
 /*
- * MADV_PAGEOUT: anonymous pages that one entry maps and nobody has pinned go into a free slot of
- * the first swap area that has one; without any they stay. Those that fastmm_mm_free() was told of
- * go for good unless they were written since. Pages of objects stay. -ENOMEM for a hole, -EINVAL
- * for raw mappings.
+ * MADV_PAGEOUT: pages that one entry maps and nobody has pinned go into a free slot of the first
+ * swap area that has one. Anonymous ones leave an entry, and stay if there is no slot; those that
+ * fastmm_mm_free() was told of go for good unless they were written since. Those of shmem leave
+ * nothing, or the marker of their protection, and belong to the object wherever they are; those
+ * never written go for good. Pages of files stay. -ENOMEM for a hole, -EINVAL for raw mappings.
  */
 FASTMM_API int fastmm_mm_pageout(struct fastmm_mm *mm, uint64_t start, uint64_t end);
 

@@ -99,6 +99,18 @@ static void check_present(struct check *c, uint64_t addr, fastmm_pte_t pte)
     check_page(c, addr, pte, pfn);
 }
 
+/* The slot exists: says so otherwise. */
+static bool count_slot(struct check *c, uint64_t addr, fastmm_pte_t pte)
+{
+    unsigned type = fastmm_swp_type(pte);
+    uint64_t offset = fastmm_swp_offset(pte);
+    bool exists = type < SWAP_AREAS && offset < c->machine->swap[type].slots;
+    hold(c, exists, "swap entries name a slot that exists", addr, pte);
+    if (exists)
+        c->tally.swap[type][offset]++;
+    return exists;
+}
+
 static void check_swp(struct check *c, uint64_t addr, fastmm_pte_t pte)
 {
     uint64_t markers = fastmm_marker_flags(pte);
@@ -112,15 +124,10 @@ static void check_swp(struct check *c, uint64_t addr, fastmm_pte_t pte)
              "a mapping with guards knows that it has some", addr, pte);
         return;
     }
-    unsigned type = fastmm_swp_type(pte);
-    uint64_t offset = fastmm_swp_offset(pte);
-    if (type >= SWAP_AREAS || offset >= c->machine->swap[type].slots) {
-        breach(c, "swap entries name a slot that exists", addr, pte);
+    if (!count_slot(c, addr, pte))
         return;
-    }
     c->rss.by[FASTMM_RSS_SWAP]++;
-    c->tally.swap[type][offset]++;
-    bool exclusive = c->machine->swap[type].users[offset] & SWAP_EXCLUSIVE;
+    bool exclusive = *swap_slot(c->machine, pte) & SWAP_EXCLUSIVE;
     hold(c, fastmm_swp_exclusive(pte) == exclusive,
          "the entry and the slot agree on being exclusive", addr, pte);
 }
@@ -209,14 +216,28 @@ static void check_mm(struct check *c, const struct fastmm_mm *mm)
 
 /* --- Machine --------------------------------------------------------------------------------- */
 
+/* What an object has of a page: its frame, or its slot. */
+static void count_value(struct check *c, const struct fastmm_object *object, uint64_t value)
+{
+    if (!value)
+        return;
+    if (value < FASTMM_PFN_LIMIT) {
+        c->tally.cached[value]++;
+        return;
+    }
+    hold(c, object->kind == FASTMM_OBJECT_SHMEM, "only pages of shmem are swapped out", 0, value);
+    if (count_slot(c, 0, value))
+        hold(c, *swap_slot(c->machine, value) & SWAP_EXCLUSIVE,
+             "the slot of an object's page has no other user", 0, value);
+}
+
 static void count_cached(struct check *c)
 {
     for (const struct fastmm_object *o = c->machine->first_object; o; o = o->next)
         for (uint64_t i = 0; i < o->pages; i += OBJECT_CHUNK)
             if (o->chunks[i / OBJECT_CHUNK])
                 for (unsigned j = 0; j < OBJECT_CHUNK; j++)
-                    if (o->chunks[i / OBJECT_CHUNK][j])
-                        c->tally.cached[o->chunks[i / OBJECT_CHUNK][j]]++;
+                    count_value(c, o, o->chunks[i / OBJECT_CHUNK][j]);
 }
 
 static void count_swap_cached(struct check *c)
@@ -285,7 +306,7 @@ static void check_slots(struct check *c)
         for (uint64_t i = 0; i < area->slots; i++) {
             uint32_t users = area->users[i] & SWAP_USERS;
             hold(c, users == c->tally.swap[type][i],
-                 "users of a swap slot are the entries that name it", i, type);
+                 "users of a swap slot are the entries and the object that name it", i, type);
             hold(c,
                  !(area->users[i] & SWAP_EXCLUSIVE) ||
                      (users == 1 && !(area->users[i] & SWAP_CACHED)),

@@ -10,12 +10,12 @@
 #include <fastmm/mm.h>
 
 #define SWAP_AREAS     23
-#define SWAP_EXCLUSIVE (UINT32_C(1) << 31) /* the one entry of this slot says exclusive */
+#define SWAP_EXCLUSIVE (UINT32_C(1) << 31) /* its one user, entry or object, wants no other */
 #define SWAP_CACHED    (UINT32_C(1) << 30) /* the swap cache has a page with its contents */
 #define SWAP_USERS     (SWAP_CACHED - 1)
 
 struct swap_area {
-    uint32_t *users; /* entries that refer to each slot, and flags */
+    uint32_t *users; /* entries and objects that refer to each slot, and flags */
     uint64_t *cache; /* that page, where the flag says so */
     uint64_t slots;
     uint64_t next; /* where to look for a free slot first */
@@ -60,7 +60,7 @@ struct fastmm_mm {
 struct fastmm_object {
     struct fastmm_machine *machine;
     uint64_t pages;
-    uint64_t **chunks; /* frame numbers, 512 in each, 0 for pages that aren't cached */
+    uint64_t **chunks; /* 512 in each: frame numbers, entries of swap slots, 0 for neither */
     uint64_t refs;
     enum fastmm_object_kind kind;
     struct fastmm_object *next, **link;
@@ -74,6 +74,12 @@ uint64_t fastmm_object_peek(const struct fastmm_object *object, uint64_t index);
 
 /* The page, brought in if need be. -ENOMEM. `index` is in range. */
 int fastmm_object_page(struct fastmm_object *object, uint64_t index, uint64_t *pfn);
+
+/*
+ * Takes the page at `index`, which nothing but the cache holds, out of memory: into a swap slot if
+ * it was written, else for good. It stays if there is no free slot.
+ */
+void fastmm_object_page_out(struct fastmm_object *object, uint64_t index);
 
 /* Forgets pages [first, end), none of which is mapped any more; beyond the end there are none. */
 void fastmm_object_drop(struct fastmm_object *object, uint64_t first, uint64_t end);

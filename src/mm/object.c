@@ -2,9 +2,12 @@
 /*
  * The page cache of a file or shmem segment: frame numbers by page index, in chunks that exist
  * once a page of them does. The cache holds one reference to each of its pages.
+ *
+ * A page of shmem that is swapped out leaves the entry of its slot in place of the number, which is
+ * larger than any: the slot belongs to the object, and no address space counts it.
  */
 #include "frame.h"
-#include "machine.h"
+#include "swap.h"
 
 #include <errno.h>
 
@@ -43,12 +46,26 @@ int fastmm_object_create(struct fastmm_machine *machine, enum fastmm_object_kind
     return 0;
 }
 
+static bool is_slot(uint64_t value)
+{
+    return value >= FASTMM_PFN_LIMIT;
+}
+
+/* What the object has of a page ceases to exist. */
+static void drop_value(struct fastmm_machine *machine, uint64_t *value)
+{
+    if (is_slot(*value))
+        fastmm_swap_put(machine, *value);
+    else if (*value)
+        frame_put(machine, *value);
+    *value = 0;
+}
+
 static void free_chunk(struct fastmm_object *object, uint64_t *chunk)
 {
     struct fastmm_machine *machine = object->machine;
     for (unsigned i = 0; i < OBJECT_CHUNK; i++)
-        if (chunk[i])
-            frame_put(machine, chunk[i]);
+        drop_value(machine, chunk + i);
     fastmm_arena_free(&machine->arena, chunk, OBJECT_CHUNK * sizeof(*chunk));
 }
 
@@ -72,11 +89,11 @@ void fastmm_object_put(struct fastmm_object *object)
 uint64_t fastmm_object_peek(const struct fastmm_object *object, uint64_t index)
 {
     const uint64_t *chunk = object->chunks[index / OBJECT_CHUNK];
-    uint64_t pfn = chunk ? chunk[index % OBJECT_CHUNK] : 0;
-    return pfn ? pfn : FASTMM_PFN_NONE;
+    uint64_t value = chunk ? chunk[index % OBJECT_CHUNK] : 0;
+    return value && !is_slot(value) ? value : FASTMM_PFN_NONE;
 }
 
-/* Where the number of the page at `index` is kept, or NULL for want of memory. */
+/* Where the number or the slot of the page at `index` is kept, or NULL for want of memory. */
 static uint64_t *slot_of(struct fastmm_object *object, uint64_t index)
 {
     uint64_t **chunk = &object->chunks[index / OBJECT_CHUNK];
@@ -96,24 +113,42 @@ int fastmm_object_page(struct fastmm_object *object, uint64_t index, uint64_t *p
     uint64_t *slot = slot_of(object, index);
     if (!slot)
         return -ENOMEM;
-    if (!*slot) {
-        int rc = fastmm_frame_alloc(machine, frame_kind_of(object), slot);
+    if (!*slot || is_slot(*slot)) {
+        uint64_t made;
+        int rc = fastmm_frame_alloc(machine, frame_kind_of(object), &made);
         if (rc)
             return rc;
-        machine->frames.word[*slot] += FRAME_REF;
+        /* Swap gives up what it had, which is what a dirty page is. */
+        machine->frames.word[made] += FRAME_REF | (*slot ? FRAME_DIRTY : 0);
+        drop_value(machine, slot);
+        *slot = made;
     }
     *pfn = *slot;
     return 0;
 }
 
+void fastmm_object_page_out(struct fastmm_object *object, uint64_t index)
+{
+    struct fastmm_machine *machine = object->machine;
+    uint64_t *value = &object->chunks[index / OBJECT_CHUNK][index % OBJECT_CHUNK];
+    bool written = machine->frames.word[*value] & FRAME_DIRTY;
+    fastmm_pte_t slot = written ? fastmm_swap_find_free(machine) : 0;
+    if (written && !slot)
+        return;
+    drop_value(machine, value);
+    if (slot) {
+        fastmm_swap_get(machine, slot);
+        *swap_slot(machine, slot) |= SWAP_EXCLUSIVE;
+    }
+    *value = slot;
+}
+
 void fastmm_object_drop(struct fastmm_object *object, uint64_t first, uint64_t end)
 {
     for (uint64_t i = first; i < end && i < object->pages; i++) {
-        uint64_t pfn = fastmm_object_peek(object, i);
-        if (pfn == FASTMM_PFN_NONE)
-            continue;
-        object->chunks[i / OBJECT_CHUNK][i % OBJECT_CHUNK] = 0;
-        frame_put(object->machine, pfn);
+        uint64_t *chunk = object->chunks[i / OBJECT_CHUNK];
+        if (chunk)
+            drop_value(object->machine, chunk + i % OBJECT_CHUNK);
     }
 }
 
@@ -124,7 +159,8 @@ int fastmm_object_adopt(struct fastmm_object *object, uint64_t index, uint64_t p
     if (!slot)
         return -ENOMEM;
     fastmm_frame_claim(machine, pfn, frame_kind_of(object));
-    machine->frames.word[pfn] += FRAME_REF;
+    machine->frames.word[pfn] += FRAME_REF | (*slot ? FRAME_DIRTY : 0);
+    drop_value(machine, slot);
     *slot = pfn;
     return 0;
 }

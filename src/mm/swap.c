@@ -73,8 +73,7 @@ void fastmm_swap_uncache(struct fastmm_machine *machine, fastmm_pte_t entry)
     frame_put(machine, pfn);
 }
 
-/* The entry of a slot that nobody uses, in the first area that has one; 0 if all are full. */
-static fastmm_pte_t free_slot(struct fastmm_machine *machine)
+fastmm_pte_t fastmm_swap_find_free(struct fastmm_machine *machine)
 {
     fastmm_pte_t entry;
     for (unsigned type = 0; type < SWAP_AREAS; type++) {
@@ -92,11 +91,11 @@ static fastmm_pte_t free_slot(struct fastmm_machine *machine)
 
 /* --- Out ------------------------------------------------------------------------------------- */
 
-/* An anonymous page that one entry maps and nobody holds on to. */
+/* A page that one entry maps and nobody holds on to. Those of files aren't simulated. */
 static bool may_go(const struct fastmm_frames *frames, uint64_t pfn)
 {
     uint64_t word = frames->word[pfn];
-    return frame_is_anon(word) && frame_maps(word) == 1 && !(word & FRAME_PINNED);
+    return frame_kind(word) != FASTMM_FRAME_FILE && frame_maps(word) == 1 && !(word & FRAME_PINNED);
 }
 
 /* A page whose contents nobody needs goes for good, unless it was written since. */
@@ -117,7 +116,7 @@ static fastmm_pte_t swap_out(struct fastmm_mm *mm, fastmm_pte_t pte, uint64_t pf
     struct fastmm_machine *machine = mm->machine;
     bool cached = machine->frames.word[pfn] & FRAME_SWAPCACHE;
     bool exclusive = frame_exclusive(&machine->frames, pfn);
-    fastmm_pte_t entry = cached ? machine->swap_of[pfn] : free_slot(machine);
+    fastmm_pte_t entry = cached ? machine->swap_of[pfn] : fastmm_swap_find_free(machine);
     if (!entry)
         return pte;
     fastmm_swap_get(machine, entry);
@@ -133,6 +132,19 @@ static fastmm_pte_t swap_out(struct fastmm_mm *mm, fastmm_pte_t pte, uint64_t pf
            (fastmm_pte_soft_dirty(pte) ? FASTMM_SWP_SOFT_DIRTY : 0);
 }
 
+/* A page of shmem goes where its object finds it again; the entry is empty, or says it was tracked.
+ */
+static fastmm_pte_t page_out_shmem(struct fastmm_mm *mm, const struct fastmm_vma *vma,
+                                   uint64_t addr, fastmm_pte_t pte, uint64_t pfn)
+{
+    bool tracked = (vma->flags & FASTMM_VM_UFFD_WP) && fastmm_pte_uffd_wp(pte);
+    mm->machine->frames.word[pfn] |= fastmm_pte_dirty(pte) ? FRAME_DIRTY : 0;
+    frame_unmap(mm->machine, pfn);
+    rss_add(&mm->rss, FASTMM_RSS_SHMEM, -1);
+    fastmm_object_page_out(vma->object, vma_page(vma, addr));
+    return tracked ? fastmm_marker_make(FASTMM_MARKER_UFFD_WP) : 0;
+}
+
 static fastmm_pte_t page_out(struct fastmm_mm *mm, const struct fastmm_vma *vma, uint64_t addr,
                              fastmm_pte_t pte)
 {
@@ -142,6 +154,8 @@ static fastmm_pte_t page_out(struct fastmm_mm *mm, const struct fastmm_vma *vma,
     uint64_t pfn = fastmm_normal_page(frames, vma, addr, pte);
     if (pfn == FASTMM_PFN_NONE || !may_go(frames, pfn))
         return pte;
+    if (!frame_is_anon(frames->word[pfn]))
+        return page_out_shmem(mm, vma, addr, pte, pfn);
     pte = fastmm_pte_mkold(pte);
     return frames->word[pfn] & FRAME_LAZY ? drop_lazy(mm, pte, pfn) : swap_out(mm, pte, pfn);
 }

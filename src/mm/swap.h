@@ -43,6 +43,9 @@ static inline void fastmm_swap_put(struct fastmm_machine *machine, fastmm_pte_t 
         fastmm_swap_uncache(machine, entry);
 }
 
+/* The entry of a slot that nobody uses, in the first area that has one; 0 if all are full. */
+fastmm_pte_t fastmm_swap_find_free(struct fastmm_machine *machine);
+
 /* Puts page `pfn`, which has the slot's contents, into the cache. */
 void fastmm_swap_cache(struct fastmm_machine *machine, fastmm_pte_t entry, uint64_t pfn);
 

@@ -67,6 +67,15 @@ int ref_swap_users(const struct ref *r, uint64_t offset)
     return count;
 }
 
+int ref_pages_out(const struct ref *r)
+{
+    int count = 0;
+    for (int o = 0; o < REF_OBJECTS; o++)
+        for (int i = 0; i < REF_OBJECT_PAGES; i++)
+            count += r->cache[o][i] == REF_OUT;
+    return count;
+}
+
 static bool swap_exclusive(const struct ref *r, uint64_t offset)
 {
     for (int m = 0; m < REF_MMS; m++)
@@ -232,8 +241,10 @@ static void set_private(struct ref *r, int mm, int slot, bool wp)
 static int cached(struct ref *r, const struct ref_slot *s)
 {
     int *page = &r->cache[s->object][s->pgoff];
+    bool out = *page == REF_OUT;
     if (*page < 0)
         *page = new_page(r, false, s->object);
+    r->page[*page].dirty |= out;
     return *page;
 }
 

@@ -19,6 +19,7 @@
 #define REF_OBJECT_PAGES 40
 #define REF_PAGES        8192
 #define REF_SWAP_SLOTS   64
+#define REF_OUT          (-2)
 
 enum ref_kind { REF_NONE, REF_ZERO, REF_PAGE, REF_SWAP, REF_MARKER };
 
@@ -54,7 +55,7 @@ struct ref {
     uint64_t user_end;
     struct ref_mm mm[REF_MMS];
     struct ref_page page[REF_PAGES];
-    int cache[REF_OBJECTS][REF_OBJECT_PAGES]; /* page, or -1 */
+    int cache[REF_OBJECTS][REF_OBJECT_PAGES]; /* page, REF_OUT in swap, or -1 */
     int swap_cache[REF_SWAP_SLOTS];           /* page, or -1 */
     uint64_t fresh_slots; /* slots that the library chose have numbers from here on until seen */
     int groups, pages, anons;
@@ -92,6 +93,9 @@ void ref_compare(struct ref *r, struct fastmm_machine *machine, struct fastmm_mm
 
 /* Entries that map the page, over all address spaces. */
 int ref_mapcount(const struct ref *r, int page);
+
+/* Pages of objects that are in swap. In which slots isn't known. */
+int ref_pages_out(const struct ref *r);
 
 /* Entries that name the swap slot. */
 int ref_swap_users(const struct ref *r, uint64_t offset);

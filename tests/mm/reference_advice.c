@@ -224,12 +224,14 @@ static void remove_page(struct ref *r, int object, uint64_t index)
                 s->value = FASTMM_MARKER_UFFD_WP;
             }
         }
-    if (index < REF_OBJECT_PAGES && r->cache[object][index] >= 0) {
+    if (index >= REF_OBJECT_PAGES)
+        return;
+    if (r->cache[object][index] >= 0) {
         struct ref_page *p = &r->page[r->cache[object][index]];
         p->used = p->pins != 0;
         p->removed = true;
-        r->cache[object][index] = -1;
     }
+    r->cache[object][index] = -1;
 }
 
 int ref_remove(struct ref *r, int mm, int first, int end)
@@ -249,7 +251,7 @@ int ref_remove(struct ref *r, int mm, int first, int end)
 
 static bool any_slot_free(const struct ref *r)
 {
-    int used = 0;
+    int used = ref_pages_out(r);
     for (int i = 0; i < REF_SWAP_SLOTS; i++)
         used += ref_swap_users(r, (uint64_t)i) != 0;
     for (int m = 0; m < REF_MMS; m++)
@@ -267,11 +269,34 @@ static uint64_t slot_for(struct ref *r, int page)
     return r->fresh_slots++;
 }
 
+/* A page of shmem that was written comes back, others are made anew. */
+static void pageout_shmem(struct ref *r, struct ref_slot *s)
+{
+    struct ref_page *p = &r->page[s->page];
+    int *cached = &r->cache[s->object][s->pgoff];
+    uint64_t marker = s->wp && (s->flags & FASTMM_VM_UFFD_WP) ? FASTMM_MARKER_UFFD_WP : 0;
+    p->dirty |= s->dirty;
+    if (!p->dirty || any_slot_free(r)) {
+        *cached = p->dirty ? REF_OUT : -1;
+        p->used = false;
+    }
+    ref_clear_entry(s);
+    if (marker) {
+        s->kind = REF_MARKER;
+        s->value = marker;
+    }
+}
+
 static void pageout_slot(struct ref *r, struct ref_slot *s)
 {
     struct ref_page *p = s->kind == REF_PAGE ? &r->page[s->page] : NULL;
-    if (!p || !p->anon || p->pins || ref_mapcount(r, s->page) != 1)
+    if (!p || p->pins || ref_mapcount(r, s->page) != 1)
         return;
+    if (!p->anon) {
+        if (!ref_is_file(s))
+            pageout_shmem(r, s);
+        return;
+    }
     s->young = false;
     if (p->lazy && (s->dirty || p->dirty)) {
         p->lazy = false;

@@ -311,6 +311,34 @@ START_TEST(slots_run_out)
 }
 END_TEST
 
+/* A page of shmem loses its entry all the same, and is found where it was, written. */
+START_TEST(slots_run_out_for_objects)
+{
+    struct fastmm_machine *machine = new_machine(16);
+    struct fastmm_mm *mm = new_mm(machine);
+    struct fastmm_object *object;
+    struct fastmm_frame_info info;
+    EQUAL(fastmm_machine_swap_on(machine, 3, 1), 0);
+    EQUAL(fastmm_object_create(machine, FASTMM_OBJECT_SHMEM, 4, &object), 0);
+    map_at(mm, BASE, 4, RW | FASTMM_VM_SHARED, object);
+    EQUAL(fastmm_mm_fault(mm, BASE, FASTMM_WRITE), 0);
+    EQUAL(fastmm_mm_fault(mm, BASE + PAGES(1), FASTMM_WRITE), 0);
+    uint64_t pfn = fastmm_pte_pfn(pte_at(mm, BASE + PAGES(1)));
+    EQUAL(fastmm_mm_pageout(mm, BASE, BASE + PAGES(4)), 0);
+    EQUAL(pte_at(mm, BASE + PAGES(1)), 0);
+    EQUAL(rss_of(mm, FASTMM_RSS_SHMEM) + rss_of(mm, FASTMM_RSS_SWAP), 0);
+    EQUAL(stats_of(machine).frames_used, 1);
+    EQUAL(fastmm_machine_frame(machine, pfn, &info), 0);
+    HOLDS(info.dirty && info.refs == 1);
+    check_machine(machine);
+    end_mm(mm);
+    EQUAL(stats_of(machine).swap_used, 1);
+    fastmm_object_put(object);
+    EQUAL(stats_of(machine).swap_used, 0);
+    end_machine(machine);
+}
+END_TEST
+
 /* A page that is mapped as often as its count can hold is refused, not miscounted. */
 START_TEST(counts_run_full)
 {
@@ -363,6 +391,7 @@ int main(void)
     tcase_add_test(tcase, creation_fails);
     tcase_add_test(tcase, frames_run_out);
     tcase_add_test(tcase, slots_run_out);
+    tcase_add_test(tcase, slots_run_out_for_objects);
     tcase_add_test(tcase, counts_run_full);
     tcase_add_test(tcase, destroy_reports);
     suite_add_tcase(suite, tcase);

@@ -176,10 +176,11 @@ static void make_remove(struct generator *g, struct trace_op *op)
     make_on_mapped(g, op);
 }
 
-/* Nor is reclaiming pages of objects. */
+/* Nor is reclaiming pages of files. */
 static void make_pageout(struct generator *g, struct trace_op *op)
 {
-    if (g->setup->kind != GENERATE_ANON || g->setup->no_swap)
+    const bool files = g->setup->kind == GENERATE_FILE || g->setup->kind == GENERATE_MIXED;
+    if (files || g->setup->no_swap)
         op->verb = TRACE_DONTNEED;
     make_on_mapped(g, op);
 }
