@@ -160,11 +160,31 @@ FASTMM_API int fastmm_mm_pagemap(const struct fastmm_mm *mm, uint64_t start, siz
 #define FASTMM_PAGE_IS_HUGE       (1u << 6)
 #define FASTMM_PAGE_IS_SOFT_DIRTY (1u << 7)
 #define FASTMM_PAGE_IS_GUARD      (1u << 8)
+#define FASTMM_PAGE_IS_ALL        (2 * FASTMM_PAGE_IS_GUARD - 1)
 
 /* Puts the categories of the pages into categories[]; 0 where nothing is mapped. Errors as above.
  */
 FASTMM_API int fastmm_mm_categories(const struct fastmm_mm *mm, uint64_t start, size_t count,
                                     uint16_t *categories);
+
+/*
+ * Pages that have all categories of `mask`, those of `inverted` turned round: in `mask` and
+ * `inverted`, a category must be missing.
+ */
+struct fastmm_page_match {
+    unsigned mask, inverted; /* FASTMM_PAGE_IS_* */
+    bool check_async;        /* PM_SCAN_CHECK_WPASYNC */
+};
+
+/*
+ * PAGEMAP_SCAN with PM_SCAN_WP_MATCHING: protects the pages of [start, end) that match, as
+ * fastmm_mm_uffd_protect() does, in mappings registered with UFFD_ASYNC; others are left alone.
+ * Holes don't matter. -EPERM with `check_async` where a mapping isn't registered so; -EINVAL,
+ * -ERANGE as for ranges and for categories that don't exist; -ENOMEM, with what lies before the
+ * table that couldn't be had done already.
+ */
+FASTMM_API int fastmm_mm_protect_matching(struct fastmm_mm *mm, uint64_t start, uint64_t end,
+                                          const struct fastmm_page_match *match);
 
 /* Counts what of [start, end) belongs to each counter (enum fastmm_rss), entry by entry. Errors as
  * above. */

@@ -135,7 +135,10 @@ static void check_swp(struct check *c, uint64_t addr, fastmm_pte_t pte)
 static void check_entry(struct check *c, uint64_t addr, fastmm_pte_t pte)
 {
     const uint32_t tracked = FASTMM_VM_UFFD_WP | FASTMM_VM_UFFD_LOST;
-    hold(c, !fastmm_pte_any_uffd_wp(pte) || (c->vma->flags & tracked),
+    uint64_t markers = fastmm_marker_flags(pte);
+    /* Guards and poison keep the bit that PAGEMAP_SCAN gave them. */
+    bool protects = markers ? markers & FASTMM_MARKER_UFFD_WP : fastmm_pte_any_uffd_wp(pte);
+    hold(c, !protects || (c->vma->flags & tracked),
          "uffd-wp in any form only in registered mappings", addr, pte);
     if (fastmm_pte_present(pte))
         check_present(c, addr, pte);

@@ -17,15 +17,25 @@ static int check_markable(const struct fastmm_mm *mm, uint64_t start, uint64_t e
     return !rc && (fastmm_vma_flags(mm, start, end) & none) ? -EINVAL : rc;
 }
 
-/* Every entry of [start, end) that is `from` becomes `to`. */
-static void replace(struct fastmm_mm *mm, uint64_t start, uint64_t end, fastmm_pte_t from,
+static bool is_guard(fastmm_pte_t pte)
+{
+    return fastmm_marker_flags(pte) & FASTMM_MARKER_GUARD;
+}
+
+static bool is_empty(fastmm_pte_t pte)
+{
+    return fastmm_pte_none(pte);
+}
+
+/* Every entry of [start, end) that is such a one becomes `to`. */
+static void replace(struct fastmm_mm *mm, uint64_t start, uint64_t end, bool (*is)(fastmm_pte_t),
                     fastmm_pte_t to)
 {
     struct table_walk walk = table_walk(mm, start, end);
     struct table_span span;
     while (fastmm_table_walk_next(&walk, &span))
         for (unsigned i = 0; i < span.count; i++)
-            if (span.pte[i] == from)
+            if (is(span.pte[i]))
                 span.pte[i] = to;
 }
 
@@ -45,7 +55,7 @@ static bool leaves_markers(struct fastmm_mm *mm, const struct fastmm_vma *vma, u
     bool any = false;
     while (fastmm_table_walk_next(&walk, &span))
         for (unsigned i = 0; i < span.count; i++)
-            any = any || fastmm_pte_any_uffd_wp(span.pte[i]);
+            any = any || (fastmm_pte_any_uffd_wp(span.pte[i]) && !is_guard(span.pte[i]));
     return any;
 }
 
@@ -74,7 +84,7 @@ int fastmm_mm_guard_install(struct fastmm_mm *mm, uint64_t start, uint64_t end)
     for (size_t i = fastmm_vma_at(mm, start); i < mm->vma_count && mm->vmas[i]->start < end; i++)
         fastmm_zap_range(mm, mm->vmas[i], vma_clip_start(mm->vmas[i], start),
                          vma_clip_end(mm->vmas[i], end), ZAP_ALL);
-    replace(mm, start, end, 0, fastmm_marker_make(FASTMM_MARKER_GUARD));
+    replace(mm, start, end, is_empty, fastmm_marker_make(FASTMM_MARKER_GUARD));
     return 0;
 }
 
@@ -82,7 +92,7 @@ int fastmm_mm_guard_remove(struct fastmm_mm *mm, uint64_t start, uint64_t end)
 {
     int rc = check_markable(mm, start, end);
     if (!rc)
-        replace(mm, start, end, fastmm_marker_make(FASTMM_MARKER_GUARD), 0);
+        replace(mm, start, end, is_guard, 0);
     return rc;
 }
 
@@ -130,6 +140,6 @@ int fastmm_mm_uffd_poison(struct fastmm_mm *mm, uint64_t start, uint64_t end)
     if (!rc)
         rc = check_empty(mm, vma, start, end);
     if (!rc)
-        replace(mm, start, end, 0, fastmm_marker_make(FASTMM_MARKER_POISON));
+        replace(mm, start, end, is_empty, fastmm_marker_make(FASTMM_MARKER_POISON));
     return rc;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The ready-made walks of walk.h: what the kernel's own files say of each page. */
+#include "pagemap.h"
+
 #include "frame.h"
 #include "table.h"
 #include "vma.h"
@@ -43,13 +45,13 @@ static uint64_t end_of(const struct fastmm_mm *mm, uint64_t start, size_t count)
 }
 
 /* The word of the page that an entry maps, or 0 for none. */
-static uint64_t frame_word(const struct pages *p, const struct fastmm_vma *vma, uint64_t addr,
-                           fastmm_pte_t pte)
+static uint64_t frame_word(struct fastmm_frames *frames, const struct fastmm_vma *vma,
+                           uint64_t addr, fastmm_pte_t pte)
 {
     if (!fastmm_pte_present(pte))
         return 0;
-    uint64_t pfn = fastmm_normal_page(p->frames, vma, addr, pte);
-    return pfn != FASTMM_PFN_NONE ? p->frames->word[pfn] : 0;
+    uint64_t pfn = fastmm_normal_page(frames, vma, addr, pte);
+    return pfn != FASTMM_PFN_NONE ? frames->word[pfn] : 0;
 }
 
 /* --- pagemap --------------------------------------------------------------------------------- */
@@ -57,7 +59,7 @@ static uint64_t frame_word(const struct pages *p, const struct fastmm_vma *vma, 
 static uint64_t present_word(const struct pages *p, const struct fastmm_vma *vma, uint64_t addr,
                              fastmm_pte_t pte)
 {
-    uint64_t frame = frame_word(p, vma, addr, pte);
+    uint64_t frame = frame_word(p->frames, vma, addr, pte);
     uint64_t word = FASTMM_PAGEMAP_PRESENT | fastmm_pte_pfn(pte);
     if (frame && frame_maps(frame) == 1)
         word |= FASTMM_PAGEMAP_EXCLUSIVE;
@@ -109,14 +111,14 @@ static unsigned categories_of_mapping(const struct fastmm_vma *vma)
     return vma->flags & FASTMM_VM_UFFD_ASYNC ? FASTMM_PAGE_IS_WPALLOWED : 0;
 }
 
-static uint16_t categories_of(const struct pages *p, const struct fastmm_vma *vma, uint64_t addr,
-                              fastmm_pte_t pte)
+unsigned fastmm_categories_of_entry(struct fastmm_frames *frames, const struct fastmm_vma *vma,
+                                    uint64_t addr, fastmm_pte_t pte)
 {
     unsigned is = categories_of_mapping(vma);
     if (!fastmm_pte_any_uffd_wp(pte))
         is |= FASTMM_PAGE_IS_WRITTEN;
     if (fastmm_pte_present(pte)) {
-        uint64_t frame = frame_word(p, vma, addr, pte);
+        uint64_t frame = frame_word(frames, vma, addr, pte);
         is |= FASTMM_PAGE_IS_PRESENT;
         is |= frame && !frame_is_anon(frame) ? FASTMM_PAGE_IS_FILE : 0;
         is |= fastmm_pte_pfn(pte) == FASTMM_PFN_ZERO ? FASTMM_PAGE_IS_PFNZERO : 0;
@@ -126,7 +128,7 @@ static uint16_t categories_of(const struct pages *p, const struct fastmm_vma *vm
         is |= fastmm_marker_flags(pte) & FASTMM_MARKER_GUARD ? FASTMM_PAGE_IS_GUARD : 0;
         is |= fastmm_swp_soft_dirty(pte) ? FASTMM_PAGE_IS_SOFT_DIRTY : 0;
     }
-    return (uint16_t)is;
+    return is;
 }
 
 static int categories_leaf(void *context, const struct fastmm_vma *vma, unsigned level,
@@ -134,7 +136,8 @@ static int categories_leaf(void *context, const struct fastmm_vma *vma, unsigned
 {
     const struct pages *p = context;
     (void)level;
-    p->categories[page_index(p, addr)] = categories_of(p, vma, addr, pte);
+    p->categories[page_index(p, addr)] =
+        (uint16_t)fastmm_categories_of_entry(p->frames, vma, addr, pte);
     return 0;
 }
 
@@ -142,13 +145,18 @@ static int categories_leaf(void *context, const struct fastmm_vma *vma, unsigned
  * Without a table a page is said to be written in registered mappings alone, although an empty
  * entry of a table is in all. (Seen on Linux 6.18.)
  */
+unsigned fastmm_categories_of_hole(const struct fastmm_vma *vma)
+{
+    return categories_of_mapping(vma) |
+           (vma->flags & FASTMM_VM_UFFD_WP ? FASTMM_PAGE_IS_WRITTEN : 0);
+}
+
 static int categories_hole(void *context, const struct fastmm_vma *vma, uint64_t addr, uint64_t end)
 {
     const struct pages *p = context;
-    unsigned is = categories_of_mapping(vma);
-    is |= vma->flags & FASTMM_VM_UFFD_WP ? FASTMM_PAGE_IS_WRITTEN : 0;
+    uint16_t is = (uint16_t)fastmm_categories_of_hole(vma);
     for (; addr < end; addr += FASTMM_PAGE_SIZE)
-        p->categories[page_index(p, addr)] = (uint16_t)is;
+        p->categories[page_index(p, addr)] = is;
     return 0;
 }
 
@@ -184,7 +192,7 @@ static int resident_leaf(void *context, const struct fastmm_vma *vma, unsigned l
         p->rss[FASTMM_RSS_SWAP] += !fastmm_marker_flags(pte);
         return 0;
     }
-    uint64_t frame = frame_word(p, vma, addr, pte);
+    uint64_t frame = frame_word(p->frames, vma, addr, pte);
     if (frame)
         p->rss[frame_rss(frame)]++;
     return 0;

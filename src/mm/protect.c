@@ -40,7 +40,7 @@ static fastmm_pte_t change_present(const struct protect *p, uint64_t addr, fastm
 {
     pte = fastmm_pte_modify(pte, p->vma->page_prot);
     if (p->change == CHANGE_PROTECT)
-        pte = fastmm_pte_mkuffd_wp(FASTMM_MM_BUG(12) ? fastmm_pte_mkclean(pte) : pte);
+        pte = fastmm_pte_mkuffd_wp(pte);
     else if (p->change == CHANGE_RESOLVE)
         pte = fastmm_pte_clear_uffd_wp(pte);
     return p->upgrade && may_upgrade(p, addr, pte) ? fastmm_pte_mkwrite(pte) : pte;

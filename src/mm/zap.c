@@ -36,10 +36,8 @@ static void zap_page(const struct zap *z, uint64_t pfn, fastmm_pte_t pte, struct
 static fastmm_pte_t zap_swp(const struct zap *z, fastmm_pte_t pte, struct rss_change *rss)
 {
     uint64_t markers = fastmm_marker_flags(pte);
-    if (markers) {
-        uint64_t kept = z->keep_guards ? FASTMM_MARKER_GUARD : 0;
-        return fastmm_marker_make(markers & kept);
-    }
+    if (markers)
+        return z->keep_guards && (markers & FASTMM_MARKER_GUARD) ? pte : 0;
     rss->by[FASTMM_RSS_SWAP]--;
     fastmm_swap_put(z->mm->machine, pte);
     return 0;
@@ -57,7 +55,7 @@ static fastmm_pte_t zap_entry(const struct zap *z, uint64_t addr, fastmm_pte_t p
     } else {
         left = zap_swp(z, pte, rss);
     }
-    return uffd_wp ? fastmm_marker_make(FASTMM_MARKER_UFFD_WP) : left;
+    return uffd_wp && !left ? fastmm_marker_make(FASTMM_MARKER_UFFD_WP) : left;
 }
 
 bool fastmm_zap_plain(const struct zap *z, const struct table_span *span)
@@ -88,7 +86,7 @@ void fastmm_zap_range(struct fastmm_mm *mm, const struct fastmm_vma *vma, uint64
     struct zap z = {
         .mm = mm,
         .vma = vma,
-        .keep_guards = reason == ZAP_DONTNEED,
+        .keep_guards = reason != ZAP_UNMAP,
         .keep_uffd_wp = reason == ZAP_DONTNEED && zap_keeps_uffd_wp(vma),
     };
     if (FASTMM_MM_BUG(14) && reason == ZAP_UNMAP && first_is_copied(mm, vma))

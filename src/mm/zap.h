@@ -7,7 +7,7 @@
 
 enum zap_reason {
     ZAP_DONTNEED, /* the mapping stays: guards, and uffd-wp of pages that will come back, too */
-    ZAP_ALL,      /* the mapping stays, nothing else */
+    ZAP_ALL,      /* the mapping stays, and guards, nothing else */
     ZAP_UNMAP     /* the mapping goes, and everything with it: the caller prunes the tables next */
 };
 

@@ -103,7 +103,7 @@ static int references(const struct ref *r, int page)
 bool ref_entry_wp(const struct ref_slot *s)
 {
     if (s->kind == REF_MARKER)
-        return s->value & FASTMM_MARKER_UFFD_WP;
+        return s->wp || (s->value & FASTMM_MARKER_UFFD_WP);
     return s->kind != REF_NONE && s->wp;
 }
 
@@ -199,15 +199,13 @@ int ref_zap(struct ref *r, int mm, int first, int end)
         return -ENOMEM;
     for (int i = first; i < end; i++) {
         struct ref_slot *s = &r->mm[mm].slot[i];
-        uint64_t markers = 0;
-        if (s->kind == REF_MARKER)
-            markers = s->value & FASTMM_MARKER_GUARD;
-        if (ref_entry_wp(s) && s->object >= 0 && (s->flags & FASTMM_VM_UFFD_WP))
-            markers |= FASTMM_MARKER_UFFD_WP;
+        if (s->kind == REF_MARKER && s->value == FASTMM_MARKER_GUARD)
+            continue;
+        bool comes_back = ref_entry_wp(s) && s->object >= 0 && (s->flags & FASTMM_VM_UFFD_WP);
         ref_drop_entry(r, s);
-        if (markers) {
+        if (comes_back) {
             s->kind = REF_MARKER;
-            s->value = markers;
+            s->value = FASTMM_MARKER_UFFD_WP;
         }
     }
     return 0;

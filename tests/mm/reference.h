@@ -9,7 +9,7 @@
 #ifndef FASTMM_TESTS_MM_REFERENCE_H
 #define FASTMM_TESTS_MM_REFERENCE_H
 
-#include <fastmm/mm.h>
+#include <fastmm/walk.h>
 
 #define REF_REGIONS      4
 #define REF_REGION_PAGES 24
@@ -76,6 +76,8 @@ void ref_destroy(struct ref *r, int mm);
 int ref_register(struct ref *r, int mm, int first, int end, uint32_t features);
 int ref_unregister(struct ref *r, int mm, int first, int end);
 int ref_wp(struct ref *r, int mm, int first, int end, bool protect);
+int ref_protect_matching(struct ref *r, int mm, int first, int end,
+                         const struct fastmm_page_match *match);
 int ref_swap(struct ref *r, int mm, int slot, uint64_t offset, bool wp, bool exclusive);
 int ref_marker(struct ref *r, int mm, int slot, uint64_t markers);
 int ref_guard(struct ref *r, int mm, int first, int end, bool install);

@@ -6,21 +6,29 @@
 
 /* --- Guards and poison ----------------------------------------------------------------------- */
 
+static bool is_guard(const struct ref_slot *s)
+{
+    return s->kind == REF_MARKER && s->value == FASTMM_MARKER_GUARD;
+}
+
 int ref_guard(struct ref *r, int mm, int first, int end, bool install)
 {
     bool stuck = false;
     if (!ref_whole(r, mm, first, end))
         return -ENOMEM;
     for (int i = first; install && i < end; i++) {
+        const struct ref_slot *s = &r->mm[mm].slot[i];
         ref_flag_guard(r, mm, i);
-        stuck |= r->mm[mm].slot[i].object >= 0 && ref_entry_wp(&r->mm[mm].slot[i]) &&
-                 (r->mm[mm].slot[i].flags & FASTMM_VM_UFFD_WP);
+        stuck |=
+            s->object >= 0 && ref_entry_wp(s) && !is_guard(s) && (s->flags & FASTMM_VM_UFFD_WP);
     }
     if (stuck)
         return -EAGAIN;
     for (int i = first; i < end; i++) {
         struct ref_slot *s = &r->mm[mm].slot[i];
-        if (install || (s->kind == REF_MARKER && s->value == FASTMM_MARKER_GUARD))
+        if (install && is_guard(s))
+            continue;
+        if (install || is_guard(s))
             ref_drop_entry(r, s);
         if (install) {
             s->kind = REF_MARKER;

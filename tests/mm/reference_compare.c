@@ -29,7 +29,7 @@ static uint64_t swp_bits(const struct ref_slot *s)
 {
     uint64_t type = s->kind == REF_MARKER ? 31 : 2;
     uint64_t inverted = ~s->value & (BIT(50) - 1);
-    uint64_t flags = s->kind == REF_SWAP && s->wp ? 4 : 0;
+    uint64_t flags = s->wp ? 4 : 0;
     flags |= s->kind == REF_SWAP && s->exclusive_swap ? 8 : 0;
     return type << 59 | inverted << 9 | flags;
 }

@@ -292,6 +292,18 @@ static void op_wp(struct world *w)
     EQUAL(rc, ref_wp(w->ref, p.mm, p.first, p.end, protect));
 }
 
+static void op_wp_matching(struct world *w)
+{
+    struct where p = pick_mapped(w);
+    const struct fastmm_page_match match = {
+        .mask = chance(w, 60) ? FASTMM_PAGE_IS_WRITTEN : 1u << below(w, 9),
+        .inverted = chance(w, 30) ? 1u << below(w, 9) : 0,
+        .check_async = chance(w, 30),
+    };
+    EQUAL(fastmm_mm_protect_matching(w->mm[p.mm], p.from, p.to, &match),
+          ref_protect_matching(w->ref, p.mm, p.first, p.end, &match));
+}
+
 static void op_pin(struct world *w)
 {
     struct where p = pick_mapped(w);
@@ -407,11 +419,11 @@ static const struct {
     void (*run)(struct world *w);
     unsigned weight;
 } operations[] = {
-    {op_map, 14},     {op_unmap, 4},   {op_protect, 8},  {op_zap, 5},        {op_fault, 30},
-    {op_fork, 6},     {op_destroy, 4}, {op_register, 5}, {op_unregister, 2}, {op_wp, 10},
-    {op_pin, 3},      {op_unpin, 3},   {op_swap, 4},     {op_marker, 2},     {op_guard, 4},
-    {op_poison, 3},   {op_resize, 3},  {op_move, 8},     {op_advise, 3},     {op_free, 4},
-    {op_prefault, 5}, {op_remove, 4},  {op_pageout, 8},
+    {op_map, 14},        {op_unmap, 4},    {op_protect, 8},  {op_zap, 5},        {op_fault, 30},
+    {op_fork, 6},        {op_destroy, 4},  {op_register, 5}, {op_unregister, 2}, {op_wp, 10},
+    {op_wp_matching, 8}, {op_pin, 3},      {op_unpin, 3},    {op_swap, 4},       {op_marker, 2},
+    {op_guard, 4},       {op_poison, 3},   {op_resize, 3},   {op_move, 8},       {op_advise, 3},
+    {op_free, 4},        {op_prefault, 5}, {op_remove, 4},   {op_pageout, 8},
 };
 
 static void one_operation(struct world *w)

@@ -6,7 +6,7 @@
  */
 #include "mm/generate.h"
 
-#include <fastmm/mm.h>
+#include <fastmm/walk.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -200,6 +200,20 @@ static void make_on_registered(struct generator *g, struct trace_op *op)
     within(g, g->registered[op->process], op);
 }
 
+/* Mostly what was written, as those do who follow writes. */
+static void make_wp_matching(struct generator *g, struct trace_op *op)
+{
+    static const uint32_t categories[] = {FASTMM_PAGE_IS_WRITTEN, FASTMM_PAGE_IS_FILE,
+                                          FASTMM_PAGE_IS_PRESENT, FASTMM_PAGE_IS_SWAPPED,
+                                          FASTMM_PAGE_IS_PFNZERO, FASTMM_PAGE_IS_GUARD};
+    uint32_t category = categories[below(g, 6)];
+    within(g, g->registered[op->process], op);
+    op->flags = chance(g, 60) ? TRACE_MATCH(FASTMM_PAGE_IS_WRITTEN) : 0;
+    if (chance(g, 40))
+        op->flags |= chance(g, 50) ? TRACE_MATCH(category) : TRACE_MATCH_LACK(category);
+    op->flags |= chance(g, 30) ? TRACE_MATCH_CHECK : 0;
+}
+
 static void make_unregister(struct generator *g, struct trace_op *op)
 {
     within(g, g->registered[op->process], op);
@@ -242,6 +256,7 @@ static const struct {
     {TRACE_UNREGISTER, 3, make_unregister},
     {TRACE_WP, 14, make_on_registered},
     {TRACE_UNWP, 8, make_on_registered},
+    {TRACE_WP_MATCHING, 8, make_wp_matching},
     {TRACE_GUARD, 3, make_on_mapped},
     {TRACE_UNGUARD, 3, make_on_mapped},
     {TRACE_POISON, 2, make_on_registered},

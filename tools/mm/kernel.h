@@ -81,6 +81,13 @@ int kernel_remap(struct kernel *k, const struct trace_op *op, int *outcome,
 void kernel_look_open(struct kernel *k);
 int kernel_look_rss(const struct kernel_process *p, int64_t rss[4], struct tool_error *error);
 int kernel_look(struct kernel *k, struct world_view *view, struct tool_error *error);
+
+/* kernel_scan.c */
+int kernel_look_categories(const struct kernel *k, const struct kernel_process *p,
+                           struct world_space *space);
+/* The outcome. */
+int kernel_protect_matching(const struct kernel_process *p, const struct trace_op *op);
+
 /* kernel_maps.c: the mappings of the trace's pages. */
 int kernel_look_mappings(const struct kernel_process *p, struct world_space *space,
                          struct tool_error *error);

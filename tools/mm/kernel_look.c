@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 /* Documentation/admin-guide/mm/pagemap.rst */
@@ -137,36 +136,6 @@ static void look_at_raw(uint64_t raw, struct world_page *page)
         page->raw &= WORLD_SWAP_MASK;
 }
 
-/* Documentation/admin-guide/mm/pagemap.rst; newer than the headers this may be compiled with. */
-struct scan {
-    uint64_t size, flags, start, end, walk_end, regions, region_count, max_pages;
-    uint64_t inverted, all_of, any_of, returned;
-};
-struct scan_region {
-    uint64_t start, end, categories;
-};
-#define IOCTL_SCAN _IOWR('f', 16, struct scan)
-
-static int look_at_categories(const struct kernel *k, const struct kernel_process *p,
-                              struct world_space *space)
-{
-    static struct scan_region region[TRACE_PAGES];
-    struct scan scan = {
-        .size = sizeof(scan),
-        .start = kernel_address(k->world.first),
-        .end = kernel_address(k->world.first + k->world.count),
-        .regions = (uint64_t)(uintptr_t)region,
-        .region_count = TRACE_PAGES,
-        .returned = 2 * FASTMM_PAGE_IS_GUARD - 1,
-    };
-    int count = ioctl(p->pagemap, IOCTL_SCAN, &scan);
-    for (int r = 0; r < count; r++)
-        for (uint64_t at = region[r].start; at < region[r].end; at += FASTMM_PAGE_SIZE)
-            space->page[(at - scan.start) / FASTMM_PAGE_SIZE].categories =
-                (uint16_t)region[r].categories;
-    return count < 0 ? -1 : 0;
-}
-
 static int look_at_process(struct kernel *k, struct kernel_process *p, struct world_space *space,
                            struct tool_error *error)
 {
@@ -176,7 +145,7 @@ static int look_at_process(struct kernel *k, struct kernel_process *p, struct wo
         look_at_page(k, k->words[i], &space->page[i]);
         space->page[i].word = world_pagemap_word(k->words[i]);
     }
-    if (look_at_categories(k, p, space))
+    if (kernel_look_categories(k, p, space))
         return tool_fail(error, "kernel: PAGEMAP_SCAN of %d: %s", p->pid, strerror(errno));
     if (k->world.channels & WORLD_RAW) {
         if (!kernel_raw_read(p->root, kernel_address(k->world.first), k->world.count, k->raw))

@@ -239,6 +239,11 @@ static int arguments(struct reader *r, struct trace_op *op)
             return -1;
         op->flags = each_of(r, trace_features);
         return 0;
+    case SHAPE_MATCH:
+        if (range(r, op, true))
+            return -1;
+        op->flags = each_of(r, trace_categories);
+        return 0;
     case SHAPE_FORK:
         return indexed(r, 'p', TRACE_PROCESSES, &op->child);
     case SHAPE_NUMBER:

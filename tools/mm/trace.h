@@ -48,6 +48,7 @@ enum trace_verb {
     TRACE_UNREGISTER,
     TRACE_WP,
     TRACE_UNWP,
+    TRACE_WP_MATCHING,
     TRACE_FORK,
     TRACE_EXIT,
     TRACE_ALLOCATIONS,
@@ -84,17 +85,22 @@ enum {
     TRACE_IS_NOT_WP = 1 << 5
 };
 
+/* Which pages to protect: the categories of PAGEMAP_SCAN that they must have, or must lack. */
+#define TRACE_MATCH(category)      (category)
+#define TRACE_MATCH_LACK(category) ((category) << 16)
+#define TRACE_MATCH_CHECK          (UINT32_C(1) << 31)
+
 struct trace_op {
     enum trace_verb verb;
     unsigned line;
     unsigned process;
     unsigned first, count; /* pages */
-    uint32_t flags;        /* FASTMM_VM_*: protection, kind of mapping, or features */
-    int object;            /* -1 for anonymous memory */
-    unsigned offset;       /* first page of the object */
-    unsigned child;        /* fork */
-    unsigned size;         /* mremap: pages there are to be */
-    bool moves;            /* mremap: to page `target` */
+    uint32_t flags;  /* FASTMM_VM_*: protection, kind of mapping, or features; TRACE_MATCH_* */
+    int object;      /* -1 for anonymous memory */
+    unsigned offset; /* first page of the object */
+    unsigned child;  /* fork */
+    unsigned size;   /* mremap: pages there are to be */
+    bool moves;      /* mremap: to page `target` */
     unsigned target;
     enum trace_kind kind; /* expect */
     unsigned attributes;  /* expect */

@@ -63,6 +63,10 @@ void trace_print_op(FILE *out, const struct trace_op *op)
         fprintf(out, " %u %u", op->first, op->count);
         print_each_of(out, trace_features, op->flags);
         break;
+    case SHAPE_MATCH:
+        fprintf(out, " %u %u", op->first, op->count);
+        print_each_of(out, trace_categories, op->flags);
+        break;
     case SHAPE_FORK:
         fprintf(out, " p%u", op->child);
         break;

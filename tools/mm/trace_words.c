@@ -2,7 +2,7 @@
 #include "mm/trace_words.h"
 
 #include <errno.h>
-#include <fastmm/mm.h>
+#include <fastmm/walk.h>
 
 const struct trace_verb_words trace_verbs[TRACE_VERBS] = {
     [TRACE_MAP] = {"map", SHAPE_MAP},
@@ -30,6 +30,7 @@ const struct trace_verb_words trace_verbs[TRACE_VERBS] = {
     [TRACE_UNREGISTER] = {"unregister", SHAPE_RANGE},
     [TRACE_WP] = {"wp", SHAPE_RANGE},
     [TRACE_UNWP] = {"unwp", SHAPE_RANGE},
+    [TRACE_WP_MATCHING] = {"wp-matching", SHAPE_MATCH},
     [TRACE_FORK] = {"fork", SHAPE_FORK},
     [TRACE_EXIT] = {"exit", SHAPE_NOTHING},
     [TRACE_ALLOCATIONS] = {"allocations", SHAPE_NUMBER},
@@ -59,6 +60,23 @@ const struct trace_word trace_features[] = {
     {"unpopulated", FASTMM_VM_UFFD_UNPOPULATED},
     {"event-fork", FASTMM_VM_UFFD_FORK},
     {"event-remap", FASTMM_VM_UFFD_REMAP},
+    {NULL, 0},
+};
+
+#define CATEGORY(name, category)                                 \
+    {name, TRACE_MATCH(FASTMM_PAGE_IS_##category)},              \
+    {                                                            \
+        "not-" name, TRACE_MATCH_LACK(FASTMM_PAGE_IS_##category) \
+    }
+
+const struct trace_word trace_categories[] = {
+    {"check-async", TRACE_MATCH_CHECK},
+    CATEGORY("written", WRITTEN),
+    CATEGORY("file", FILE),
+    CATEGORY("present", PRESENT),
+    CATEGORY("swapped", SWAPPED),
+    CATEGORY("zero", PFNZERO),
+    CATEGORY("guard", GUARD),
     {NULL, 0},
 };
 

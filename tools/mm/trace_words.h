@@ -19,6 +19,7 @@ enum trace_shape {
     SHAPE_MAP,      /* FIRST COUNT PROT [private|shared OBJECT [OFFSET]] [FLAG...] */
     SHAPE_REMAP,    /* FIRST COUNT SIZE [TARGET] */
     SHAPE_REGISTER, /* FIRST COUNT [FEATURE...] */
+    SHAPE_MATCH,    /* FIRST COUNT [CATEGORY...] */
     SHAPE_FORK,     /* CHILD */
     SHAPE_NUMBER,   /* NUMBER */
     SHAPE_EXPECT,   /* FIRST [COUNT] KIND [ATTRIBUTE...] */
@@ -32,6 +33,6 @@ struct trace_verb_words {
 
 extern const struct trace_verb_words trace_verbs[TRACE_VERBS];
 extern const struct trace_word trace_prots[], trace_map_flags[], trace_features[],
-    trace_attributes[]; /* each ended by a NULL text */
+    trace_categories[], trace_attributes[]; /* each ended by a NULL text */
 
 #endif

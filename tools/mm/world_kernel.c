@@ -276,6 +276,9 @@ static int apply(struct world *world, const struct trace_op *op, int *outcome,
     case TRACE_WP:
     case TRACE_UNWP:
         return kernel_protect(k, op, outcome, error);
+    case TRACE_WP_MATCHING:
+        *outcome = kernel_protect_matching(p, op);
+        return 0;
     case TRACE_FORK:
         return fork_child(k, op, outcome, error);
     case TRACE_EXIT:

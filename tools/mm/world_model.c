@@ -160,6 +160,25 @@ static int poison(struct fastmm_mm *mm, const struct trace_op *op)
     return rc;
 }
 
+/* Mapping by mapping, up to the first that may not be protected so. */
+static int protect_matching(struct fastmm_mm *mm, const struct trace_op *op)
+{
+    const uint32_t lack = op->flags >> 16 & FASTMM_PAGE_IS_ALL;
+    const struct fastmm_page_match match = {
+        .mask = (op->flags & FASTMM_PAGE_IS_ALL) | lack,
+        .inverted = lack,
+        .check_async = op->flags & TRACE_MATCH_CHECK,
+    };
+    uint64_t start = address(op->first), end = address(op->first + op->count);
+    int rc = 0;
+    for (const struct fastmm_vma *vma; !rc && start < end && (vma = first_in(mm, start, end));) {
+        uint64_t from = vma->start > start ? vma->start : start;
+        start = vma->end < end ? vma->end : end;
+        rc = fastmm_mm_protect_matching(mm, from, start, &match);
+    }
+    return rc;
+}
+
 static int map(struct model *m, struct fastmm_mm *mm, const struct trace_op *op)
 {
     const struct fastmm_map map = {
@@ -270,6 +289,8 @@ static int apply_op(struct model *m, const struct trace_op *op)
         return protect_or_resolve(mm, op, fastmm_mm_uffd_protect);
     case TRACE_UNWP:
         return protect_or_resolve(mm, op, fastmm_mm_uffd_resolve);
+    case TRACE_WP_MATCHING:
+        return protect_matching(mm, op);
     case TRACE_FORK:
         return fork_child(m, mm, op);
     case TRACE_ALLOCATIONS:
