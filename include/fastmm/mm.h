@@ -365,6 +365,14 @@ FASTMM_API int fastmm_mm_access(struct fastmm_mm *mm, uint64_t addr, uint64_t si
                                 enum fastmm_access access, uint64_t *where);
 
 /*
+ * A write to /proc/PID/mem at `addr`, as debuggers do it (FOLL_FORCE): private mappings can be
+ * written without permission, and get a copy if the page isn't theirs alone. -EIO where nothing is
+ * mapped, for raw mappings and shared ones without permission, and where a write would raise a
+ * signal or an event; else an error of fastmm_mm_fault().
+ */
+FASTMM_API int fastmm_mm_force_write(struct fastmm_mm *mm, uint64_t addr);
+
+/*
  * MADV_POPULATE_READ, MADV_POPULATE_WRITE: faults the pages of [start, end) in, up to the first
  * that can't be had: -ENOMEM where nothing is mapped, -EINVAL where access isn't allowed or frames
  * are raw, -EHWPOISON at poison, -EFAULT for other signals and events, or an error of

@@ -77,6 +77,8 @@ static fastmm_pte_t free_entry(struct fastmm_mm *mm, const struct fastmm_vma *vm
             return pte;
         return fastmm_pte_mkclean(fastmm_pte_mkold(pte));
     }
+    if (FASTMM_MM_BUG(17) && fastmm_pte_pfn(pte) == FASTMM_PFN_ZERO)
+        return 0; /* looked at before it is known to be a page */
     uint64_t markers = fastmm_marker_flags(pte);
     if (markers)
         return markers & FASTMM_MARKER_POISON ? 0 : pte;

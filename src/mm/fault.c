@@ -29,6 +29,7 @@ struct fault {
     fastmm_pte_t orig;
     bool orig_valid; /* there was a table, and orig is what it held */
     bool write;
+    bool forced; /* a write that isn't made by way of the entry, and needs no permission */
 };
 
 static unsigned set_flags(const struct fault *f)
@@ -66,7 +67,11 @@ static int private_page(struct fault *f)
         rc = frame_alloc_anon(f->mm->machine, &pfn);
     if (rc)
         return rc;
-    fastmm_set_range(f->vma, f->pte, pfn, 1, set_flags(f), f->orig);
+    /* New anonymous pages are dirty as far as they are writable, copies of others always. */
+    unsigned flags = set_flags(f);
+    if (!f->vma->object && !(f->vma->flags & FASTMM_VM_WRITE))
+        flags &= ~FASTMM_SET_WRITE;
+    fastmm_set_range(f->vma, f->pte, pfn, 1, flags, f->orig);
     fastmm_vma_prepare_anon(f->mm, f->vma);
     rss_add(&f->mm->rss, FASTMM_RSS_ANON, 1);
     return RETRY;
@@ -213,6 +218,12 @@ static int swapped_page(struct fault *f, uint64_t *pfn)
     return rc;
 }
 
+/* Who writes without permission doesn't give it to others. */
+static fastmm_pte_t permit_write(const struct fault *f, fastmm_pte_t pte)
+{
+    return f->vma->flags & FASTMM_VM_WRITE ? fastmm_pte_mkwrite(pte) : pte;
+}
+
 static int swap_in(struct fault *f)
 {
     struct fastmm_machine *machine = f->mm->machine;
@@ -230,8 +241,8 @@ static int swap_in(struct fault *f)
     if (fastmm_swp_uffd_wp(f->orig))
         pte = fastmm_pte_mkuffd_wp(pte);
     bool held_up = fastmm_swp_uffd_wp(f->orig) && (f->vma->flags & FASTMM_VM_UFFD_WP);
-    if ((f->vma->flags & FASTMM_VM_WRITE) && !held_up && frame_exclusive(&machine->frames, pfn))
-        pte = fastmm_pte_mkwrite(f->write ? fastmm_pte_mkdirty(pte) : pte);
+    if (!held_up && frame_exclusive(&machine->frames, pfn))
+        pte = permit_write(f, f->write ? fastmm_pte_mkdirty(pte) : pte);
     *f->pte = pte;
     fastmm_vma_prepare_anon(f->mm, f->vma);
     rss_add(&f->mm->rss, FASTMM_RSS_SWAP, -1);
@@ -249,7 +260,7 @@ static int not_present(struct fault *f)
 
 static int make_writable(struct fault *f)
 {
-    *f->pte = fastmm_pte_mkwrite(fastmm_pte_mkdirty(fastmm_pte_mkyoung(*f->pte)));
+    *f->pte = permit_write(f, fastmm_pte_mkdirty(fastmm_pte_mkyoung(*f->pte)));
     return RETRY;
 }
 
@@ -308,6 +319,34 @@ static bool may_access(const struct fastmm_vma *vma, bool write)
     return vma->flags & (write ? FASTMM_VM_WRITE : FASTMM_VM_PROT);
 }
 
+/*
+ * May a forced write go to what a read-only entry maps? It must be a page of this address space
+ * alone, which isn't tracked. That it is dirty says nothing: pages that fork has shared are, too.
+ */
+static bool may_force(const struct fault *f)
+{
+    struct fastmm_frames *frames = &f->mm->machine->frames;
+    if (!f->forced || (f->vma->flags & FASTMM_VM_WRITE))
+        return false;
+    if (FASTMM_MM_BUG(8) && fastmm_pte_dirty(f->orig))
+        return true;
+    if (fastmm_pte_uffd_wp(f->orig) && (f->vma->flags & FASTMM_VM_UFFD_WP))
+        return false;
+    uint64_t pfn = fastmm_normal_page(frames, f->vma, f->addr, f->orig);
+    return pfn != FASTMM_PFN_NONE && frame_is_anon(frames->word[pfn]) &&
+           frame_exclusive(frames, pfn);
+}
+
+/* The page was reached. Hardware tells the entry; others tell the page. */
+static int reached(struct fault *f)
+{
+    if (f->forced)
+        f->mm->machine->frames.word[fastmm_pte_pfn(f->orig)] |= FRAME_DIRTY;
+    else
+        *f->pte |= FASTMM_PTE_ACCESSED | (f->write ? FASTMM_PTE_DIRTY : 0);
+    return FASTMM_FAULT_OK;
+}
+
 /* One turn: succeeds, or does one step towards it. */
 static int turn(struct fault *f)
 {
@@ -318,30 +357,53 @@ static int turn(struct fault *f)
         return missing(f);
     if (!fastmm_pte_present(f->orig))
         return not_present(f);
-    if (f->write && !fastmm_pte_write(f->orig))
+    if (f->write && !fastmm_pte_write(f->orig) && !may_force(f))
         return write_protected(f);
-    *f->pte |= FASTMM_PTE_ACCESSED | (f->write ? FASTMM_PTE_DIRTY : 0);
-    return FASTMM_FAULT_OK;
+    return reached(f);
+}
+
+static int to_the_end(struct fault *f)
+{
+    int rc;
+    do
+        rc = turn(f);
+    while (rc == RETRY);
+    return rc;
+}
+
+/* The mapping that holds `addr`, or NULL. They lie in the user half, so the hole is covered, too.
+ */
+static struct fastmm_vma *vma_of(const struct fastmm_mm *mm, uint64_t addr)
+{
+    size_t at = fastmm_vma_at(mm, addr);
+    return at < mm->vma_count && mm->vmas[at]->start <= addr ? mm->vmas[at] : NULL;
 }
 
 int fastmm_mm_fault(struct fastmm_mm *mm, uint64_t addr, enum fastmm_access access)
 {
-    size_t at = fastmm_vma_at(mm, addr);
     struct fault f = {
         .mm = mm,
+        .vma = vma_of(mm, addr),
         .addr = addr & ~(uint64_t)(FASTMM_PAGE_SIZE - 1),
         .write = access == FASTMM_WRITE,
     };
-    if (at == mm->vma_count || mm->vmas[at]->start > addr)
-        return FASTMM_FAULT_SIGSEGV; /* mappings lie in the user half, so the hole ends here too */
-    f.vma = mm->vmas[at];
-    if (!may_access(f.vma, f.write))
-        return FASTMM_FAULT_SIGSEGV;
-    int rc;
-    do
-        rc = turn(&f);
-    while (rc == RETRY);
-    return rc;
+    return f.vma && may_access(f.vma, f.write) ? to_the_end(&f) : FASTMM_FAULT_SIGSEGV;
+}
+
+int fastmm_mm_force_write(struct fastmm_mm *mm, uint64_t addr)
+{
+    struct fault f = {
+        .mm = mm,
+        .vma = vma_of(mm, addr),
+        .addr = addr & ~(uint64_t)(FASTMM_PAGE_SIZE - 1),
+        .write = true,
+        .forced = true,
+    };
+    if (!f.vma || (f.vma->flags & FASTMM_VM_PFNMAP) ||
+        !((f.vma->flags & FASTMM_VM_WRITE) || vma_is_cow(f.vma)))
+        return -EIO;
+    int rc = to_the_end(&f);
+    return rc > 0 ? -EIO : rc;
 }
 
 int fastmm_mm_access(struct fastmm_mm *mm, uint64_t addr, uint64_t size, enum fastmm_access access,

@@ -74,6 +74,8 @@ static uint64_t swap_word(fastmm_pte_t pte)
                     (fastmm_swp_offset(pte) << 5 & FASTMM_PAGEMAP_NUMBER);
     if (fastmm_marker_flags(pte) & FASTMM_MARKER_GUARD)
         word |= FASTMM_PAGEMAP_GUARD;
+    if (FASTMM_MM_BUG(20) && fastmm_swp_exclusive(pte))
+        word |= FASTMM_PAGEMAP_EXCLUSIVE;
     return fastmm_swp_soft_dirty(pte) ? word | FASTMM_PAGEMAP_SOFT_DIRTY : word;
 }
 

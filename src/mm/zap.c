@@ -38,6 +38,8 @@ static fastmm_pte_t zap_swp(const struct zap *z, fastmm_pte_t pte, struct rss_ch
     uint64_t markers = fastmm_marker_flags(pte);
     if (markers)
         return z->keep_guards && (markers & FASTMM_MARKER_GUARD) ? pte : 0;
+    if (FASTMM_MM_BUG(18) && z->keep_guards && z->vma->object)
+        return pte;
     rss->by[FASTMM_RSS_SWAP]--;
     fastmm_swap_put(z->mm->machine, pte);
     return 0;

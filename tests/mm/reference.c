@@ -282,6 +282,12 @@ static void around(struct ref *r, int mm, int slot)
     }
 }
 
+/* Entries are writable where the mapping is, whoever writes. */
+static bool may_write(const struct ref_slot *s)
+{
+    return s->flags & FASTMM_VM_WRITE;
+}
+
 static int fault_missing(struct ref *r, int mm, int slot, bool write)
 {
     struct ref_slot *s = &r->mm[mm].slot[slot];
@@ -289,6 +295,7 @@ static int fault_missing(struct ref *r, int mm, int slot, bool write)
     if (s->object < 0) {
         if (write) {
             set_private(r, mm, slot, wp);
+            s->dirty = may_write(s);
         } else {
             s->kind = REF_ZERO;
             s->value = 0;
@@ -334,7 +341,8 @@ static int fault_write_protected(struct ref *r, int mm, int slot)
         p->exclusive = true;
     else
         p->dirty = true;
-    s->rw = s->dirty = s->young = true;
+    s->dirty = s->young = true;
+    s->rw = may_write(s);
     return 1000;
 }
 
@@ -355,8 +363,8 @@ static int fault_swap(struct ref *r, int mm, int slot, bool write)
     release_slot(r, offset);
     if (write && references(r, page) == 1)
         r->page[page].exclusive = true;
-    s->rw = (s->flags & FASTMM_VM_WRITE) && !held_up && r->page[page].exclusive;
-    s->dirty = write && s->rw;
+    s->rw = may_write(s) && !held_up && r->page[page].exclusive;
+    s->dirty = write && !held_up && r->page[page].exclusive;
     ref_flag_anon(r, mm, slot);
     return 1000;
 }
@@ -386,6 +394,28 @@ static int fault_once(struct ref *r, int mm, int slot, bool write)
         s->dirty = s->dirty || write;
         return FASTMM_FAULT_OK;
     }
+}
+
+/* Can a debugger's write go to the page as it is? */
+static bool reached_by_force(const struct ref *r, const struct ref_slot *s)
+{
+    if (s->kind != REF_PAGE)
+        return false;
+    bool tracked = s->wp && (s->flags & FASTMM_VM_UFFD_WP);
+    return s->rw ||
+           (!may_write(s) && !tracked && r->page[s->page].anon && r->page[s->page].exclusive);
+}
+
+int ref_force_write(struct ref *r, int mm, int slot)
+{
+    const struct ref_slot *s = &r->mm[mm].slot[slot];
+    if (!s->mapped || (!may_write(s) && !ref_is_private(s)))
+        return -EIO;
+    while (!reached_by_force(r, s))
+        if (fault_once(r, mm, slot, true) != 1000)
+            return -EIO;
+    r->page[s->page].dirty = true;
+    return 0;
 }
 
 int ref_fault(struct ref *r, int mm, int slot, bool write)

@@ -236,6 +236,14 @@ static void op_fault(struct world *w)
     }
 }
 
+static void op_force_write(struct world *w)
+{
+    struct where p = pick_mapped(w);
+    for (int i = p.first; i < p.end; i++)
+        EQUAL(fastmm_mm_force_write(w->mm[p.mm], ref_address(w->ref, i)),
+              ref_force_write(w->ref, p.mm, i));
+}
+
 static void op_fork(struct world *w)
 {
     struct where p = pick(w);
@@ -419,11 +427,13 @@ static const struct {
     void (*run)(struct world *w);
     unsigned weight;
 } operations[] = {
-    {op_map, 14},        {op_unmap, 4},    {op_protect, 8},  {op_zap, 5},        {op_fault, 30},
-    {op_fork, 6},        {op_destroy, 4},  {op_register, 5}, {op_unregister, 2}, {op_wp, 10},
-    {op_wp_matching, 8}, {op_pin, 3},      {op_unpin, 3},    {op_swap, 4},       {op_marker, 2},
-    {op_guard, 4},       {op_poison, 3},   {op_resize, 3},   {op_move, 8},       {op_advise, 3},
-    {op_free, 4},        {op_prefault, 5}, {op_remove, 4},   {op_pageout, 8},
+    {op_map, 14},     {op_unmap, 4},       {op_protect, 8},  {op_zap, 5},
+    {op_fault, 30},   {op_force_write, 5}, {op_fork, 6},     {op_destroy, 4},
+    {op_register, 5}, {op_unregister, 2},  {op_wp, 10},      {op_wp_matching, 8},
+    {op_pin, 3},      {op_unpin, 3},       {op_swap, 4},     {op_marker, 2},
+    {op_guard, 4},    {op_poison, 3},      {op_resize, 3},   {op_move, 8},
+    {op_advise, 3},   {op_free, 4},        {op_prefault, 5}, {op_remove, 4},
+    {op_pageout, 8},
 };
 
 static void one_operation(struct world *w)

@@ -251,6 +251,7 @@ static const struct {
     {TRACE_PROTECT, 8, make_protect},
     {TRACE_READ, 14, make_on_mapped},
     {TRACE_WRITE, 20, make_on_mapped},
+    {TRACE_FORCE_WRITE, 4, make_on_mapped},
     {TRACE_DONTNEED, 5, make_on_mapped},
     {TRACE_REGISTER, 8, make_register},
     {TRACE_UNREGISTER, 3, make_unregister},

@@ -3,7 +3,7 @@
 
 #include "mm/compare.h"
 
-#include <fastmm/mm.h>
+#include <fastmm/walk.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -70,6 +70,7 @@ static void show(const struct run *r, unsigned process)
 static const char *attribute_missed(const struct trace_op *op, const struct world *world,
                                     const struct world_page *page)
 {
+    const bool alone = page->word & FASTMM_PAGEMAP_EXCLUSIVE;
     const struct {
         unsigned attribute;
         bool holds, seen;
@@ -77,6 +78,8 @@ static const char *attribute_missed(const struct trace_op *op, const struct worl
     } rows[] = {
         {TRACE_IS_WP, page->uffd_wp, true, "isn't write-protected by userfaultfd"},
         {TRACE_IS_NOT_WP, !page->uffd_wp, true, "is write-protected by userfaultfd"},
+        {TRACE_IS_ALONE, alone, world->channels & WORLD_PAGEMAP, "isn't exclusively mapped"},
+        {TRACE_IS_NOT_ALONE, !alone, world->channels & WORLD_PAGEMAP, "is exclusively mapped"},
         {TRACE_IS_RW, fastmm_pte_write(page->raw), world->channels & WORLD_RAW, "isn't writable"},
         {TRACE_IS_RO, !fastmm_pte_write(page->raw), world->channels & WORLD_RAW, "is writable"},
         {TRACE_IS_DIRTY, fastmm_pte_dirty(page->raw), world->channels & WORLD_RAW, "isn't dirty"},

@@ -29,6 +29,7 @@ enum trace_verb {
     TRACE_PROTECT,
     TRACE_READ,
     TRACE_WRITE,
+    TRACE_FORCE_WRITE,
     TRACE_DONTNEED,
     TRACE_FREE,
     TRACE_PAGEOUT,
@@ -82,7 +83,9 @@ enum {
     TRACE_IS_DIRTY = 1 << 2,
     TRACE_IS_CLEAN = 1 << 3,
     TRACE_IS_WP = 1 << 4,
-    TRACE_IS_NOT_WP = 1 << 5
+    TRACE_IS_NOT_WP = 1 << 5,
+    TRACE_IS_ALONE = 1 << 6,
+    TRACE_IS_NOT_ALONE = 1 << 7
 };
 
 /* Which pages to protect: the categories of PAGEMAP_SCAN that they must have, or must lack. */

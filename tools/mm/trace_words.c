@@ -11,6 +11,7 @@ const struct trace_verb_words trace_verbs[TRACE_VERBS] = {
     [TRACE_PROTECT] = {"mprotect", SHAPE_PROTECT},
     [TRACE_READ] = {"read", SHAPE_PAGES},
     [TRACE_WRITE] = {"write", SHAPE_PAGES},
+    [TRACE_FORCE_WRITE] = {"force-write", SHAPE_PAGES},
     [TRACE_DONTNEED] = {"dontneed", SHAPE_RANGE},
     [TRACE_FREE] = {"free", SHAPE_RANGE},
     [TRACE_PAGEOUT] = {"pageout", SHAPE_RANGE},
@@ -87,6 +88,8 @@ const struct trace_word trace_attributes[] = {
     {"clean", TRACE_IS_CLEAN},
     {"wp", TRACE_IS_WP},
     {"not-wp", TRACE_IS_NOT_WP},
+    {"alone", TRACE_IS_ALONE},
+    {"not-alone", TRACE_IS_NOT_ALONE},
     {NULL, 0},
 };
 
@@ -143,6 +146,7 @@ const char *trace_outcome_name(int outcome)
         {-EFAULT, "EFAULT"},
         {-EHWPOISON, "EHWPOISON"},
         {-EINVAL, "EINVAL"},
+        {-EIO, "EIO"},
         {-ENOENT, "ENOENT"},
         {-ENOMEM, "ENOMEM"},
         {-ENOTSUP, "ENOTSUP"},

@@ -222,6 +222,22 @@ static int touch(struct kernel_process *p, const struct trace_op *op, int *outco
     return 0;
 }
 
+/* What a debugger does. The pages it gets hold of wait in lists as well. */
+static int force_write(struct kernel_process *p, const struct trace_op *op, int *outcome,
+                       struct tool_error *error)
+{
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/%d/mem", p->pid);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return tool_fail(error, "kernel: %s: %s", path, strerror(errno));
+    for (unsigned i = 0; i < op->count && !*outcome; i++)
+        if (pwrite(fd, "", 1, (off_t)kernel_address(op->first + i)) != 1)
+            *outcome = -errno;
+    close(fd);
+    return empty_lists(p, error);
+}
+
 /* --- Processes ------------------------------------------------------------------------------- */
 
 static void inherit(const struct kernel_process *from, struct kernel_process *to)
@@ -267,6 +283,8 @@ static int apply(struct world *world, const struct trace_op *op, int *outcome,
     case TRACE_READ:
     case TRACE_WRITE:
         return touch(p, op, outcome, error);
+    case TRACE_FORCE_WRITE:
+        return force_write(p, op, outcome, error);
     case TRACE_POISON:
         return kernel_poison(k, op, outcome, error);
     case TRACE_REGISTER:

@@ -228,6 +228,14 @@ static int touch(struct fastmm_mm *mm, const struct trace_op *op)
                             op->verb == TRACE_WRITE ? FASTMM_WRITE : FASTMM_READ, NULL);
 }
 
+static int force_write(struct fastmm_mm *mm, const struct trace_op *op)
+{
+    int rc = 0;
+    for (unsigned i = 0; i < op->count && !rc; i++)
+        rc = fastmm_mm_force_write(mm, address(op->first + i));
+    return rc;
+}
+
 /* A fork that fails leaves nothing behind. */
 static int fork_child(struct model *m, struct fastmm_mm *mm, const struct trace_op *op)
 {
@@ -281,6 +289,8 @@ static int apply_op(struct model *m, const struct trace_op *op)
     case TRACE_READ:
     case TRACE_WRITE:
         return touch(mm, op);
+    case TRACE_FORCE_WRITE:
+        return force_write(mm, op);
     case TRACE_POISON:
         return poison(mm, op);
     case TRACE_REGISTER:
