@@ -96,6 +96,7 @@ struct fastmm_machine_config {
     uint64_t frames;     /* how many can be in use at a time: 1 .. 2^32 */
     unsigned levels;     /* of page tables: 4 or 5; 0 means 4 */
     unsigned impl;       /* enum fastmm_mm_impl */
+    bool soft_dirty;     /* entries say what was written since fastmm_mm_clear_refs() */
     bool no_huge_arenas; /* don't ask the system for huge pages under tables and frames */
     /*
      * Where memory comes from; NULL for mmap. `map` returns `bytes` (a multiple of 4096) of zeroed
@@ -210,6 +211,7 @@ FASTMM_API int fastmm_object_read(struct fastmm_object *object, uint64_t first, 
 #define FASTMM_VM_FORKED           (1u << 16) /* its anonymous pages may be a parent's */
 #define FASTMM_VM_UFFD_REMAP       (1u << 17) /* its context follows when it is moved */
 #define FASTMM_VM_UFFD_LOST        (1u << 18) /* its registration ended, protection may be left */
+#define FASTMM_VM_SOFT_TRACKED     (1u << 19) /* fastmm_mm_clear_refs() was called since */
 
 #define FASTMM_VM_PROT (FASTMM_VM_READ | FASTMM_VM_WRITE | FASTMM_VM_EXEC)
 #define FASTMM_VM_UFFD                                                                             \
@@ -380,6 +382,13 @@ FASTMM_API int fastmm_mm_force_write(struct fastmm_mm *mm, uint64_t addr);
  */
 FASTMM_API int fastmm_mm_prefault(struct fastmm_mm *mm, uint64_t start, uint64_t end,
                                   enum fastmm_access access);
+
+/*
+ * Writes "4" to /proc/PID/clear_refs: from now on pagemap says of each page whether it was written
+ * since. Pages that may be under DMA are left out, as written. -ENOTSUP on a machine that doesn't
+ * track that.
+ */
+FASTMM_API int fastmm_mm_clear_refs(struct fastmm_mm *mm);
 
 /*
  * A copy-on-write copy. On failure there is no child and nothing leaks; as in the kernel, private

@@ -31,6 +31,7 @@
 /* What a fault knows when it sets entries. */
 #define FASTMM_SET_WRITE      (1u << 0) /* a write: dirty, and RW if the mapping is writable */
 #define FASTMM_SET_ORIG_VALID (1u << 1) /* `orig` is the entry that the fault found */
+#define FASTMM_SET_SOFT_DIRTY (1u << 2) /* writes are soft-dirty: the machine tracks that */
 
 #define fastmm_normal_page_call FASTMM_EPOCH_NAME(fastmm_normal_page_call, FASTMM_MM_EPOCH)
 #define fastmm_bad_page         FASTMM_EPOCH_NAME(fastmm_bad_page, FASTMM_MM_EPOCH)
@@ -94,6 +95,8 @@ FASTMM_INLINE fastmm_pte_t fastmm_fault_entry(const struct fastmm_vma *vma, uint
             prot |= FASTMM_PTE_RW | FASTMM_PTE_DIRTY;
         else
             prot = fastmm_pte_mkdirty(prot);
+        if (flags & FASTMM_SET_SOFT_DIRTY)
+            prot |= FASTMM_PTE_SOFT_DIRTY;
     }
     return fastmm_pte_make(pfn, prot);
 }

@@ -140,6 +140,8 @@ static void check_entry(struct check *c, uint64_t addr, fastmm_pte_t pte)
     bool protects = markers ? markers & FASTMM_MARKER_UFFD_WP : fastmm_pte_any_uffd_wp(pte);
     hold(c, !protects || (c->vma->flags & tracked),
          "uffd-wp in any form only in registered mappings", addr, pte);
+    hold(c, !fastmm_pte_present(pte) || !fastmm_pte_write(pte) || !vma_awaits_write(c->vma, pte),
+         "an entry whose next write is to be found out isn't writable", addr, pte);
     if (fastmm_pte_present(pte))
         check_present(c, addr, pte);
     else

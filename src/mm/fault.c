@@ -34,7 +34,13 @@ struct fault {
 
 static unsigned set_flags(const struct fault *f)
 {
-    return (f->write ? FASTMM_SET_WRITE : 0) | (f->orig_valid ? FASTMM_SET_ORIG_VALID : 0);
+    return (f->write ? FASTMM_SET_WRITE : 0) | (f->orig_valid ? FASTMM_SET_ORIG_VALID : 0) |
+           (f->mm->machine->soft_dirty ? FASTMM_SET_SOFT_DIRTY : 0);
+}
+
+static fastmm_pte_t mark_written(const struct fault *f, fastmm_pte_t pte)
+{
+    return fastmm_pte_mkdirty(pte) | f->mm->machine->soft_dirty;
 }
 
 /* The leaf, with a table if there was none. */
@@ -88,7 +94,7 @@ static int cached_page(struct fault *f, fastmm_pte_t *pte, uint64_t pfn, unsigne
     fastmm_set_range(f->vma, pte, pfn, 1, flags, orig);
     if (fastmm_pte_write(*pte) &&
         (frames->word[pfn] & FRAME_DIRTY)) /* no need to find it out again */
-        *pte = fastmm_pte_mkdirty(*pte);
+        *pte = mark_written(f, *pte);
     rss_add(&f->mm->rss, frame_rss(frames->word[pfn]), 1);
     return RETRY;
 }
@@ -221,7 +227,8 @@ static int swapped_page(struct fault *f, uint64_t *pfn)
 /* Who writes without permission doesn't give it to others. */
 static fastmm_pte_t permit_write(const struct fault *f, fastmm_pte_t pte)
 {
-    return f->vma->flags & FASTMM_VM_WRITE ? fastmm_pte_mkwrite(pte) : pte;
+    bool may = (f->vma->flags & FASTMM_VM_WRITE) && !vma_awaits_write(f->vma, pte);
+    return may ? fastmm_pte_mkwrite(pte) : pte;
 }
 
 static int swap_in(struct fault *f)
@@ -242,7 +249,7 @@ static int swap_in(struct fault *f)
         pte = fastmm_pte_mkuffd_wp(pte);
     bool held_up = fastmm_swp_uffd_wp(f->orig) && (f->vma->flags & FASTMM_VM_UFFD_WP);
     if (!held_up && frame_exclusive(&machine->frames, pfn))
-        pte = permit_write(f, f->write ? fastmm_pte_mkdirty(pte) : pte);
+        pte = permit_write(f, f->write ? mark_written(f, pte) : pte);
     *f->pte = pte;
     fastmm_vma_prepare_anon(f->mm, f->vma);
     rss_add(&f->mm->rss, FASTMM_RSS_SWAP, -1);
@@ -260,7 +267,7 @@ static int not_present(struct fault *f)
 
 static int make_writable(struct fault *f)
 {
-    *f->pte = permit_write(f, fastmm_pte_mkdirty(fastmm_pte_mkyoung(*f->pte)));
+    *f->pte = permit_write(f, mark_written(f, fastmm_pte_mkyoung(*f->pte)));
     return RETRY;
 }
 
@@ -279,7 +286,7 @@ static int copy_on_write(struct fault *f, uint64_t old)
     int rc = frame_alloc_anon(machine, &pfn);
     if (rc)
         return rc;
-    fastmm_set_range(f->vma, f->pte, pfn, 1, FASTMM_SET_WRITE, 0);
+    fastmm_set_range(f->vma, f->pte, pfn, 1, set_flags(f) & ~FASTMM_SET_ORIG_VALID, 0);
     fastmm_vma_prepare_anon(f->mm, f->vma);
     rss_add(&f->mm->rss, FASTMM_RSS_ANON, 1);
     if (FASTMM_MM_BUG(16) && old == FASTMM_PFN_NONE)
@@ -330,7 +337,8 @@ static bool may_force(const struct fault *f)
         return false;
     if (FASTMM_MM_BUG(8) && fastmm_pte_dirty(f->orig))
         return true;
-    if (fastmm_pte_uffd_wp(f->orig) && (f->vma->flags & FASTMM_VM_UFFD_WP))
+    if (vma_awaits_write(f->vma, f->orig) ||
+        (fastmm_pte_uffd_wp(f->orig) && (f->vma->flags & FASTMM_VM_UFFD_WP)))
         return false;
     uint64_t pfn = fastmm_normal_page(frames, f->vma, f->addr, f->orig);
     return pfn != FASTMM_PFN_NONE && frame_is_anon(frames->word[pfn]) &&

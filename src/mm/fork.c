@@ -42,7 +42,8 @@ static int copy_pinned(const struct copy *c, fastmm_pte_t source, fastmm_pte_t *
     int rc = frame_alloc_anon(c->child->machine, &pfn);
     if (rc)
         return rc;
-    fastmm_pte_t pte = fastmm_fault_entry(c->to, pfn, FASTMM_SET_WRITE);
+    fastmm_pte_t pte =
+        fastmm_fault_entry(c->to, pfn, FASTMM_SET_WRITE) | c->child->machine->soft_dirty;
     *target = c->keep_uffd_wp && fastmm_pte_uffd_wp(source) ? fastmm_pte_mkuffd_wp(pte) : pte;
     rss->by[FASTMM_RSS_ANON]++;
     return 0;

@@ -63,6 +63,7 @@ int fastmm_machine_create(const struct fastmm_machine_config *config,
     made->arena = arena;
     made->levels = levels;
     made->span_ops = ops;
+    made->soft_dirty = config->soft_dirty ? FASTMM_PTE_SOFT_DIRTY : 0;
     made->user_end = fastmm_va_user_end(levels);
     made->frames.highest = FRAME_FIRST + config->frames - 1;
     made->next_fresh = FRAME_FIRST;

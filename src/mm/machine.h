@@ -29,6 +29,7 @@ struct fastmm_machine {
     unsigned levels;
     uint64_t user_end;
     const struct span_ops *span_ops; /* chosen at creation: span.h */
+    uint64_t soft_dirty;             /* what a write sets in an entry besides Dirty: a bit, or 0 */
 
     uint64_t free_head;  /* most recently freed frame, 0 for none; linked through the words */
     uint64_t next_fresh; /* frames from here on were never used */

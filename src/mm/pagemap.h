@@ -6,10 +6,10 @@
 #include <fastmm/walk.h>
 
 /* FASTMM_PAGE_IS_* of the entry at `addr`, empty or not, of a table. */
-unsigned fastmm_categories_of_entry(struct fastmm_frames *frames, const struct fastmm_vma *vma,
+unsigned fastmm_categories_of_entry(const struct fastmm_mm *mm, const struct fastmm_vma *vma,
                                     uint64_t addr, fastmm_pte_t pte);
 
 /* The same where there is no table. */
-unsigned fastmm_categories_of_hole(const struct fastmm_vma *vma);
+unsigned fastmm_categories_of_hole(const struct fastmm_mm *mm, const struct fastmm_vma *vma);
 
 #endif

@@ -26,6 +26,8 @@ struct protect {
 /* Would a write fault do nothing but set RW? */
 static bool may_upgrade(const struct protect *p, uint64_t addr, fastmm_pte_t pte)
 {
+    if (vma_awaits_write(p->vma, pte) && !FASTMM_MM_BUG(9))
+        return false;
     if (fastmm_pte_write(pte) || (fastmm_pte_uffd_wp(pte) && (p->vma->flags & FASTMM_VM_UFFD_WP)))
         return false;
     if (p->vma->flags & FASTMM_VM_SHARED)

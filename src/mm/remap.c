@@ -93,6 +93,16 @@ static fastmm_pte_t without_uffd_wp(fastmm_pte_t pte)
                    : pte & ~FASTMM_SWP_UFFD_WP;
 }
 
+/* What moves counts as written where it arrives; markers have the bit, too. */
+static fastmm_pte_t arriving(const struct move *m, fastmm_pte_t pte)
+{
+    if (!m->keep_uffd_wp)
+        pte = without_uffd_wp(pte);
+    if (fastmm_pte_none(pte) || !m->mm->machine->soft_dirty)
+        return pte;
+    return pte | (fastmm_pte_present(pte) ? FASTMM_PTE_SOFT_DIRTY : FASTMM_SWP_SOFT_DIRTY);
+}
+
 static void move_entries(const struct move *m)
 {
     struct table_walk walk = table_walk(m->mm, m->start, m->end);
@@ -103,7 +113,7 @@ static void move_entries(const struct move *m)
             if (fastmm_pte_none(pte))
                 continue;
             uint64_t to = m->to + (span.addr - m->start) + i * (uint64_t)FASTMM_PAGE_SIZE;
-            *fastmm_table_find(m->mm, to) = m->keep_uffd_wp ? pte : without_uffd_wp(pte);
+            *fastmm_table_find(m->mm, to) = arriving(m, pte);
             span.pte[i] = 0;
         }
 }

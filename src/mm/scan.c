@@ -31,7 +31,7 @@ static void protect_entries(struct fastmm_mm *mm, const struct fastmm_vma *vma,
     for (unsigned i = 0; i < span->count; i++) {
         uint64_t addr = span->addr + i * UINT64_C(4096);
         fastmm_pte_t pte = span->pte[i];
-        unsigned is = fastmm_categories_of_entry(&mm->machine->frames, vma, addr, pte);
+        unsigned is = fastmm_categories_of_entry(mm, vma, addr, pte);
         if (matches(match, is) && !fastmm_pte_any_uffd_wp(pte))
             span->pte[i] = protected_entry(pte);
     }
@@ -51,8 +51,9 @@ static void protect_mapping(struct fastmm_mm *mm, const struct fastmm_vma *vma, 
 static int make_tables(struct fastmm_mm *mm, const struct fastmm_vma *vma, uint64_t start,
                        uint64_t end, const struct fastmm_page_match *match)
 {
-    return matches(match, fastmm_categories_of_hole(vma)) ? fastmm_table_make_range(mm, start, end)
-                                                          : 0;
+    return matches(match, fastmm_categories_of_hole(mm, vma))
+               ? fastmm_table_make_range(mm, start, end)
+               : 0;
 }
 
 /* Only mappings whose faults resolve by themselves are protected; the others don't matter, or do.

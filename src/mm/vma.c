@@ -236,9 +236,9 @@ int fastmm_vma_isolate_changing(struct fastmm_mm *mm, uint64_t start, uint64_t e
 /* --- Joining --------------------------------------------------------------------------------- */
 
 /* What a mapping has been through doesn't set it apart by itself. */
-#define HISTORY                                                                                    \
-    (FASTMM_VM_ANON_VMA | FASTMM_VM_GUARD | FASTMM_VM_FORKED | FASTMM_VM_UFFD_LOST | VMA_CHANGED | \
-     VMA_GREW)
+#define HISTORY                                                                         \
+    (FASTMM_VM_SOFT_TRACKED | FASTMM_VM_ANON_VMA | FASTMM_VM_GUARD | FASTMM_VM_FORKED | \
+     FASTMM_VM_UFFD_LOST | VMA_CHANGED | VMA_GREW)
 
 /* Is b what a would be if it were longer, apart from flags in `ignored`? */
 static bool continues(const struct fastmm_vma *a, const struct fastmm_vma *b, uint32_t ignored)
@@ -275,9 +275,12 @@ void fastmm_vma_settle(struct fastmm_mm *mm, size_t first, size_t count)
             at++;
             continue;
         }
+        uint32_t tracked = a->flags & b->flags & FASTMM_VM_SOFT_TRACKED;
         a->end = b->end;
         /* Who is next beyond one that didn't change itself stays apart. */
         a->flags = (a->flags & ~(VMA_CHANGED | VMA_GREW)) | b->flags;
+        a->flags = (a->flags & ~FASTMM_VM_SOFT_TRACKED) | tracked; /* or all counts as written */
+        fastmm_vma_update_prot(a);
         a->anon_vma |= b->anon_vma; /* equal, or one is 0 */
         fastmm_vma_remove(mm, at, 1);
         end--;

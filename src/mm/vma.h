@@ -79,7 +79,14 @@ void fastmm_vma_update_prot(struct fastmm_vma *vma);
 static inline bool vma_tracks_writes(const struct fastmm_vma *vma)
 {
     return (vma->object && vma->object->kind == FASTMM_OBJECT_FILE) ||
-           ((vma->flags & FASTMM_VM_UFFD_WP) && !FASTMM_MM_BUG(5));
+           ((vma->flags & FASTMM_VM_UFFD_WP) && !FASTMM_MM_BUG(5)) ||
+           (vma->flags & FASTMM_VM_SOFT_TRACKED);
+}
+
+/* Is the next write by way of the entry to be found out, as the first since clear_refs? */
+static inline bool vma_awaits_write(const struct fastmm_vma *vma, fastmm_pte_t pte)
+{
+    return (vma->flags & FASTMM_VM_SOFT_TRACKED) && !fastmm_pte_soft_dirty(pte);
 }
 
 /* Writes go to private copies. */

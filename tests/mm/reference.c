@@ -42,6 +42,12 @@ bool ref_is_file(const struct ref_slot *s)
     return s->object >= 0 && s->object % 2 == 0; /* even objects are files, odd ones shmem */
 }
 
+/* Must a write be found out before the page is writable? */
+static bool awaits_write(const struct ref_slot *s)
+{
+    return (s->flags & FASTMM_VM_SOFT_TRACKED) && !s->soft;
+}
+
 static bool maps_page(const struct ref_slot *s, int page)
 {
     return s->kind == REF_PAGE && s->page == page;
@@ -124,7 +130,7 @@ static int new_page(struct ref *r, bool anon, int object)
 void ref_clear_entry(struct ref_slot *s)
 {
     s->kind = REF_NONE;
-    s->rw = s->dirty = s->young = s->wp = s->exclusive_swap = false;
+    s->rw = s->dirty = s->young = s->wp = s->soft = s->exclusive_swap = false;
     s->page = -1;
     s->value = 0;
 }
@@ -216,23 +222,24 @@ int ref_zap(struct ref *r, int mm, int first, int end)
 static bool shared_rw_by_default(const struct ref_slot *s)
 {
     return !ref_is_private(s) && (s->flags & FASTMM_VM_WRITE) && !ref_is_file(s) &&
-           !(s->flags & FASTMM_VM_UFFD_WP);
+           !(s->flags & (FASTMM_VM_UFFD_WP | FASTMM_VM_SOFT_TRACKED));
 }
 
-static void set_page(struct ref_slot *s, int page, bool write, bool wp)
+static void set_page(const struct ref *r, struct ref_slot *s, int page, bool write, bool wp)
 {
     s->kind = REF_PAGE;
     s->page = page;
     s->value = 0;
     s->young = true;
     s->dirty = write;
+    s->soft = write && r->soft_dirty;
     s->wp = wp;
     s->rw = ((write && (s->flags & FASTMM_VM_WRITE)) || shared_rw_by_default(s)) && !wp;
 }
 
 static void set_private(struct ref *r, int mm, int slot, bool wp)
 {
-    set_page(&r->mm[mm].slot[slot], new_page(r, true, -1), true, wp);
+    set_page(r, &r->mm[mm].slot[slot], new_page(r, true, -1), true, wp);
     ref_flag_anon(r, mm, slot);
 }
 
@@ -249,8 +256,11 @@ static int cached(struct ref *r, const struct ref_slot *s)
 /* Where a write would find nothing out, because the page is dirty, the entry is dirty at once. */
 static void set_cached(const struct ref *r, struct ref_slot *s, int page, bool write, bool wp)
 {
-    set_page(s, page, write, wp);
-    s->dirty |= s->rw && r->page[page].dirty;
+    set_page(r, s, page, write, wp);
+    if (s->rw && r->page[page].dirty) {
+        s->dirty = true;
+        s->soft = r->soft_dirty;
+    }
 }
 
 static void around(struct ref *r, int mm, int slot)
@@ -296,8 +306,10 @@ static int fault_missing(struct ref *r, int mm, int slot, bool write)
         if (write) {
             set_private(r, mm, slot, wp);
             s->dirty = may_write(s);
+            s->soft = s->soft && may_write(s);
         } else {
             s->kind = REF_ZERO;
+            s->soft = false; /* which a marker may have had */
             s->value = 0;
             s->young = true;
             s->wp = wp;
@@ -342,6 +354,7 @@ static int fault_write_protected(struct ref *r, int mm, int slot)
     else
         p->dirty = true;
     s->dirty = s->young = true;
+    s->soft = r->soft_dirty;
     s->rw = may_write(s);
     return 1000;
 }
@@ -349,7 +362,7 @@ static int fault_write_protected(struct ref *r, int mm, int slot)
 static int fault_swap(struct ref *r, int mm, int slot, bool write)
 {
     struct ref_slot *s = &r->mm[mm].slot[slot];
-    bool wp = s->wp, held_up = wp && (s->flags & FASTMM_VM_UFFD_WP);
+    bool wp = s->wp, held_up = wp && (s->flags & FASTMM_VM_UFFD_WP), soft = s->soft;
     uint64_t offset = s->value;
     int page = r->swap_cache[offset];
     if (page < 0) {
@@ -359,12 +372,13 @@ static int fault_swap(struct ref *r, int mm, int slot, bool write)
             r->swap_cache[offset] = page;
     }
     ref_clear_entry(s);
-    set_page(s, page, false, wp);
+    set_page(r, s, page, false, wp);
     release_slot(r, offset);
     if (write && references(r, page) == 1)
         r->page[page].exclusive = true;
-    s->rw = may_write(s) && !held_up && r->page[page].exclusive;
     s->dirty = write && !held_up && r->page[page].exclusive;
+    s->soft = soft || (s->dirty && r->soft_dirty);
+    s->rw = may_write(s) && !held_up && r->page[page].exclusive && !awaits_write(s);
     ref_flag_anon(r, mm, slot);
     return 1000;
 }
@@ -402,8 +416,8 @@ static bool reached_by_force(const struct ref *r, const struct ref_slot *s)
     if (s->kind != REF_PAGE)
         return false;
     bool tracked = s->wp && (s->flags & FASTMM_VM_UFFD_WP);
-    return s->rw ||
-           (!may_write(s) && !tracked && r->page[s->page].anon && r->page[s->page].exclusive);
+    return s->rw || (!may_write(s) && !tracked && !awaits_write(s) && r->page[s->page].anon &&
+                     r->page[s->page].exclusive);
 }
 
 int ref_force_write(struct ref *r, int mm, int slot)
@@ -437,7 +451,7 @@ static void fork_page(struct ref *r, int parent, struct ref_slot *from, struct r
     struct ref_page *p = from->kind == REF_PAGE ? &r->page[from->page] : NULL;
     bool keep_wp = from->wp && (to->flags & FASTMM_VM_UFFD_WP);
     if (p && p->anon && p->pins && p->exclusive && r->mm[parent].has_pinned) {
-        set_page(to, new_page(r, true, -1), true, keep_wp);
+        set_page(r, to, new_page(r, true, -1), true, keep_wp);
         return;
     }
     if (ref_is_private(from))
@@ -448,6 +462,7 @@ static void fork_page(struct ref *r, int parent, struct ref_slot *from, struct r
     to->page = from->page;
     to->rw = from->rw;
     to->dirty = from->dirty && ref_is_private(from);
+    to->soft = from->soft;
     to->young = false;
     to->wp = keep_wp;
 }
@@ -467,6 +482,7 @@ static void fork_entry(struct ref *r, int parent, struct ref_slot *from, struct 
         to->kind = REF_SWAP;
         to->value = from->value;
         to->wp = from->wp && child_wp;
+        to->soft = from->soft;
         break;
     default:
         fork_page(r, parent, from, to);
@@ -518,7 +534,7 @@ void ref_destroy(struct ref *r, int mm)
 static bool upgrade(const struct ref *r, const struct ref_slot *s)
 {
     bool wp = s->wp && (s->flags & FASTMM_VM_UFFD_WP);
-    if (!(s->flags & FASTMM_VM_WRITE) || wp || s->kind != REF_PAGE)
+    if (!(s->flags & FASTMM_VM_WRITE) || wp || s->kind != REF_PAGE || awaits_write(s))
         return false;
     if (ref_is_private(s))
         return r->page[s->page].anon && r->page[s->page].exclusive;

@@ -36,7 +36,7 @@ struct ref_slot {
     enum ref_kind kind;
     int page;
     uint64_t value; /* swap offset, markers */
-    bool rw, dirty, young, wp, exclusive_swap;
+    bool rw, dirty, young, wp, soft, exclusive_swap;
 };
 
 struct ref_page {
@@ -59,7 +59,8 @@ struct ref {
     int swap_cache[REF_SWAP_SLOTS];           /* page, or -1 */
     uint64_t fresh_slots; /* slots that the library chose have numbers from here on until seen */
     int groups, pages, anons;
-    bool table; /* is there a leaf table where the next fault is? The caller knows. */
+    bool soft_dirty; /* does the machine track what is written? */
+    bool table;      /* is there a leaf table where the next fault is? The caller knows. */
 };
 
 void ref_init(struct ref *r, uint64_t user_end);
@@ -77,6 +78,7 @@ void ref_destroy(struct ref *r, int mm);
 int ref_register(struct ref *r, int mm, int first, int end, uint32_t features);
 int ref_unregister(struct ref *r, int mm, int first, int end);
 int ref_wp(struct ref *r, int mm, int first, int end, bool protect);
+void ref_clear_refs(struct ref *r, int mm);
 int ref_protect_matching(struct ref *r, int mm, int first, int end,
                          const struct fastmm_page_match *match);
 int ref_swap(struct ref *r, int mm, int slot, uint64_t offset, bool wp, bool exclusive);

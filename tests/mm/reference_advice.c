@@ -147,6 +147,7 @@ int ref_move(struct ref *r, int mm, int first, int end, int to, int size)
             at->wp = false;
         if (ends && at->kind == REF_MARKER && at->value == FASTMM_MARKER_UFFD_WP)
             ref_clear_entry(at);
+        at->soft = at->kind != REF_NONE && r->soft_dirty;
         ref_clear_entry(&s[first + i]);
         s[first + i].mapped = false;
     }
@@ -313,7 +314,7 @@ static void pageout_slot(struct ref *r, struct ref_slot *s)
         ref_drop_entry(r, s);
     } else if (ref_swap_cached(r, s->page) || any_slot_free(r)) {
         uint64_t slot = slot_for(r, s->page);
-        bool wp = s->wp, exclusive = p->exclusive;
+        bool wp = s->wp, exclusive = p->exclusive, soft = s->soft;
         if (slot < REF_SWAP_SLOTS)
             r->swap_cache[slot] = -1;
         ref_drop_entry(r, s);
@@ -321,6 +322,7 @@ static void pageout_slot(struct ref *r, struct ref_slot *s)
         s->value = slot;
         s->wp = wp;
         s->exclusive_swap = exclusive;
+        s->soft = soft;
     }
 }
 

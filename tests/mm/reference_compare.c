@@ -18,7 +18,8 @@ static uint64_t page_bits(const struct ref_slot *s)
         bits |= BIT(0) | BIT(2) | (s->flags & FASTMM_VM_EXEC ? 0 : BIT(63));
     else
         bits |= BIT(8);
-    bits |= (s->rw ? BIT(1) : 0) | (s->young ? BIT(5) : 0) | (s->wp ? BIT(10) : 0);
+    bits |= (s->rw ? BIT(1) : 0) | (s->young ? BIT(5) : 0) | (s->wp ? BIT(10) : 0) |
+            (s->soft ? BIT(11) : 0);
     bits |= s->kind == REF_ZERO ? BIT(9) : 0;
     if (s->kind == REF_PAGE && s->dirty)
         bits |= s->rw ? BIT(6) : BIT(58);
@@ -29,7 +30,7 @@ static uint64_t swp_bits(const struct ref_slot *s)
 {
     uint64_t type = s->kind == REF_MARKER ? 31 : 2;
     uint64_t inverted = ~s->value & (BIT(50) - 1);
-    uint64_t flags = s->wp ? 4 : 0;
+    uint64_t flags = (s->wp ? 4 : 0) | (s->soft ? 2 : 0);
     flags |= s->kind == REF_SWAP && s->exclusive_swap ? 8 : 0;
     return type << 59 | inverted << 9 | flags;
 }
@@ -118,6 +119,7 @@ static void compare_mapping(const struct ref *r, const struct fastmm_mm *mm, int
     EQUAL(vma != NULL, s[i].mapped);
     if (!vma)
         return;
+    EQUAL(vma->flags & FASTMM_VM_SOFT_TRACKED, s[i].flags & FASTMM_VM_SOFT_TRACKED);
     bool begins = i % REF_REGION_PAGES == 0 || !s[i - 1].mapped || s[i - 1].group != s[i].group;
     if ((vma->start == ref_address(r, i)) != begins)
         ck_abort_msg("mm %d, slot %d: a mapping begins in one world only", m, i);

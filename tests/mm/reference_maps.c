@@ -29,7 +29,8 @@ bool ref_adjacent(const struct ref_slot *s, int upper)
 /* The same mapping, or one that would be if it weren't for flags in `ignored`. */
 static bool alike(const struct ref_slot *a, const struct ref_slot *b, uint32_t ignored)
 {
-    ignored |= FASTMM_VM_ANON_VMA | FASTMM_VM_GUARD | FASTMM_VM_FORKED | FASTMM_VM_UFFD_LOST;
+    ignored |= FASTMM_VM_ANON_VMA | FASTMM_VM_GUARD | FASTMM_VM_FORKED | FASTMM_VM_UFFD_LOST |
+               FASTMM_VM_SOFT_TRACKED;
     return !((a->flags ^ b->flags) & ~ignored) && a->object == b->object &&
            a->pgoff + 1 == b->pgoff;
 }
@@ -52,6 +53,8 @@ static void join(struct ref *r, int mm, int lower, int upper)
             s[i].group = a.group;
             s[i].anon = a.anon ? a.anon : b.anon;
             s[i].flags |= a.flags | b.flags;
+            if (!(a.flags & b.flags & FASTMM_VM_SOFT_TRACKED))
+                s[i].flags &= ~FASTMM_VM_SOFT_TRACKED;
         }
 }
 

@@ -7,6 +7,9 @@
 static unsigned categories(const struct ref *r, const struct ref_slot *s)
 {
     unsigned is = s->flags & FASTMM_VM_UFFD_ASYNC ? FASTMM_PAGE_IS_WPALLOWED : 0;
+    is |= s->soft || (r->soft_dirty && !(s->flags & FASTMM_VM_SOFT_TRACKED))
+              ? FASTMM_PAGE_IS_SOFT_DIRTY
+              : 0;
     is |= ref_entry_wp(s) ? 0 : FASTMM_PAGE_IS_WRITTEN;
     switch (s->kind) {
     case REF_NONE:
@@ -51,4 +54,19 @@ int ref_protect_matching(struct ref *r, int mm, int first, int end,
         }
     }
     return 0;
+}
+
+/* Pages under DMA are left as they are. */
+void ref_clear_refs(struct ref *r, int mm)
+{
+    for (int i = 0; i < REF_SLOTS; i++) {
+        struct ref_slot *s = &r->mm[mm].slot[i];
+        if (!s->mapped)
+            continue;
+        s->flags |= FASTMM_VM_SOFT_TRACKED;
+        if (s->kind == REF_PAGE && s->rw && ref_is_private(s) && r->mm[mm].has_pinned &&
+            r->page[s->page].pins)
+            continue;
+        s->soft = s->rw = false;
+    }
 }

@@ -2,6 +2,8 @@
 /* Failures that kernels, simulators and emulators really had with page tables; see known.csv. */
 #include "space.h"
 
+#include <fastmm/walk.h>
+
 #include "mm/table.h"
 
 /* --- P01: fork decides on tracking bits by the child's mapping -------------------------------- */
@@ -126,6 +128,44 @@ START_TEST(p05_swap_is_tracked)
     check_machine(machine);
     end_mm(mm);
     end_machine(machine);
+}
+END_TEST
+
+/* --- P07: no permission comes back that would hide a write -------------------------------------
+ */
+
+static bool soft_dirty_at(const struct fastmm_mm *mm, uint64_t addr)
+{
+    uint64_t word;
+    EQUAL(fastmm_mm_pagemap(mm, addr, 1, &word), 0);
+    return word & FASTMM_PAGEMAP_SOFT_DIRTY;
+}
+
+START_TEST(p07_soft_dirty)
+{
+    const struct fastmm_machine_config config = {.frames = 64, .soft_dirty = true};
+    struct fastmm_machine *machine, *plain = new_machine(64);
+    EQUAL(fastmm_machine_create(&config, &machine), 0);
+    struct fastmm_mm *mm = new_mm(machine), *untracked = new_mm(plain);
+    map_at(mm, BASE, 1, RW, NULL);
+    EQUAL(fastmm_mm_fault(mm, BASE, FASTMM_WRITE), 0);
+    HOLDS(soft_dirty_at(mm, BASE));
+    EQUAL(fastmm_mm_clear_refs(mm), 0);
+    HOLDS(!soft_dirty_at(mm, BASE));
+    EQUAL(fastmm_mm_protect(mm, BASE, BASE + PAGES(1), FASTMM_VM_READ), 0);
+    HOLDS(!soft_dirty_at(mm, BASE));
+    EQUAL(fastmm_mm_protect(mm, BASE, BASE + PAGES(1), RW), 0);
+    HOLDS(!soft_dirty_at(mm, BASE));
+    HOLDS(!fastmm_pte_write(pte_at(mm, BASE)));
+    EQUAL(fastmm_mm_fault(mm, BASE, FASTMM_WRITE), 0);
+    HOLDS(soft_dirty_at(mm, BASE));
+    HOLDS(fastmm_pte_write(pte_at(mm, BASE)));
+    EQUAL(fastmm_mm_clear_refs(untracked), -ENOTSUP);
+    check_machine(machine);
+    end_mm(mm);
+    end_machine(machine);
+    end_mm(untracked);
+    end_machine(plain);
 }
 END_TEST
 
@@ -374,6 +414,7 @@ int main(void)
     tcase_add_test(add_case(suite, "P01", p01_child_without_tracking), p01_child_with_tracking);
     add_case(suite, "P03", p03_poison_stays);
     add_case(suite, "P05", p05_swap_is_tracked);
+    add_case(suite, "P07", p07_soft_dirty);
     add_case(suite, "P09", p09_zero_page);
     add_case(suite, "P13", p13_failed_fork_of_raw_frames);
     add_case(suite, "P17", p17_non_canonical);

@@ -39,14 +39,16 @@ static void report(void *context, const struct fastmm_breach *b)
             (unsigned long long)b->pte);
 }
 
-static void open_world(struct world *w, unsigned impl, unsigned levels, uint64_t seed)
+static void open_world(struct world *w, unsigned impl, unsigned levels, bool soft, uint64_t seed)
 {
-    const struct fastmm_machine_config config = {.frames = 4096, .levels = levels, .impl = impl};
+    const struct fastmm_machine_config config = {
+        .frames = 4096, .levels = levels, .impl = impl, .soft_dirty = soft};
     memset(w, 0, sizeof(*w));
     w->rng = seed;
     w->ref = malloc(sizeof(*w->ref));
     HOLDS(w->ref);
     ref_init(w->ref, fastmm_va_user_end(levels));
+    w->ref->soft_dirty = soft;
     EQUAL(fastmm_machine_create(&config, &w->machine), 0);
     EQUAL(fastmm_machine_swap_on(w->machine, SWAP_TYPE, REF_SWAP_SLOTS), 0);
     for (int i = 0; i < REF_OBJECTS; i++)
@@ -312,6 +314,14 @@ static void op_wp_matching(struct world *w)
           ref_protect_matching(w->ref, p.mm, p.first, p.end, &match));
 }
 
+static void op_clear_refs(struct world *w)
+{
+    struct where p = pick(w);
+    EQUAL(fastmm_mm_clear_refs(w->mm[p.mm]), w->ref->soft_dirty ? 0 : -ENOTSUP);
+    if (w->ref->soft_dirty)
+        ref_clear_refs(w->ref, p.mm);
+}
+
 static void op_pin(struct world *w)
 {
     struct where p = pick_mapped(w);
@@ -427,13 +437,13 @@ static const struct {
     void (*run)(struct world *w);
     unsigned weight;
 } operations[] = {
-    {op_map, 14},     {op_unmap, 4},       {op_protect, 8},  {op_zap, 5},
-    {op_fault, 30},   {op_force_write, 5}, {op_fork, 6},     {op_destroy, 4},
-    {op_register, 5}, {op_unregister, 2},  {op_wp, 10},      {op_wp_matching, 8},
-    {op_pin, 3},      {op_unpin, 3},       {op_swap, 4},     {op_marker, 2},
-    {op_guard, 4},    {op_poison, 3},      {op_resize, 3},   {op_move, 8},
-    {op_advise, 3},   {op_free, 4},        {op_prefault, 5}, {op_remove, 4},
-    {op_pageout, 8},
+    {op_map, 14},       {op_unmap, 4},       {op_protect, 8}, {op_zap, 5},
+    {op_fault, 30},     {op_force_write, 5}, {op_fork, 6},    {op_destroy, 4},
+    {op_register, 5},   {op_unregister, 2},  {op_wp, 10},     {op_wp_matching, 8},
+    {op_clear_refs, 4}, {op_pin, 3},         {op_unpin, 3},   {op_swap, 4},
+    {op_marker, 2},     {op_guard, 4},       {op_poison, 3},  {op_resize, 3},
+    {op_move, 8},       {op_advise, 3},      {op_free, 4},    {op_prefault, 5},
+    {op_remove, 4},     {op_pageout, 8},
 };
 
 static void one_operation(struct world *w)
@@ -448,10 +458,10 @@ static void one_operation(struct world *w)
     operations[i].run(w);
 }
 
-static void run_world(unsigned impl, unsigned levels, uint64_t seed, int steps)
+static void run_world(unsigned impl, unsigned levels, bool soft, uint64_t seed, int steps)
 {
     struct world w;
-    open_world(&w, impl, levels, seed);
+    open_world(&w, impl, levels, soft, seed);
     for (int i = 0; i < steps; i++) {
         one_operation(&w);
         ref_compare(w.ref, w.machine, w.mm);
@@ -467,7 +477,7 @@ static void run_worlds(unsigned impl)
     if (!fastmm_mm_impl_name((enum fastmm_mm_impl)impl))
         test_skip("this CPU can't run build %u of the walker", impl);
     for (int i = 0; i < count; i++)
-        run_world(impl, i % 4 ? 4 : 5, test_random(&seed), 1500);
+        run_world(impl, i % 4 ? 4 : 5, i % 2, test_random(&seed), 1500);
 }
 
 START_TEST(plain)

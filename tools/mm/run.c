@@ -71,6 +71,7 @@ static const char *attribute_missed(const struct trace_op *op, const struct worl
                                     const struct world_page *page)
 {
     const bool alone = page->word & FASTMM_PAGEMAP_EXCLUSIVE;
+    const bool soft = page->word & FASTMM_PAGEMAP_SOFT_DIRTY;
     const struct {
         unsigned attribute;
         bool holds, seen;
@@ -80,6 +81,8 @@ static const char *attribute_missed(const struct trace_op *op, const struct worl
         {TRACE_IS_NOT_WP, !page->uffd_wp, true, "is write-protected by userfaultfd"},
         {TRACE_IS_ALONE, alone, world->channels & WORLD_PAGEMAP, "isn't exclusively mapped"},
         {TRACE_IS_NOT_ALONE, !alone, world->channels & WORLD_PAGEMAP, "is exclusively mapped"},
+        {TRACE_IS_SOFT, soft, world->channels & WORLD_PAGEMAP, "isn't soft-dirty"},
+        {TRACE_IS_NOT_SOFT, !soft, world->channels & WORLD_PAGEMAP, "is soft-dirty"},
         {TRACE_IS_RW, fastmm_pte_write(page->raw), world->channels & WORLD_RAW, "isn't writable"},
         {TRACE_IS_RO, !fastmm_pte_write(page->raw), world->channels & WORLD_RAW, "is writable"},
         {TRACE_IS_DIRTY, fastmm_pte_dirty(page->raw), world->channels & WORLD_RAW, "isn't dirty"},

@@ -333,6 +333,15 @@ static int object_line(struct reader *r)
     return 0;
 }
 
+/* How the machine is made. */
+static int machine_line(struct reader *r)
+{
+    if (!accept(r, "soft-dirty"))
+        return fail(r, "what the machine is to do is expected: soft-dirty");
+    r->trace->soft_dirty = true;
+    return 0;
+}
+
 static int op_line(struct reader *r)
 {
     struct trace_op op = {.line = r->line, .object = -1, .number = -1};
@@ -363,7 +372,9 @@ static int line(struct reader *r)
     if (*r->token.text == '|')
         return note_line(r);
     if (!(at_end(r) && *r->at == '#')) {
-        int rc = accept(r, "object") ? object_line(r) : op_line(r);
+        int rc = accept(r, "object")    ? object_line(r)
+                 : accept(r, "machine") ? machine_line(r)
+                                        : op_line(r);
         if (rc)
             return rc;
     }

@@ -50,6 +50,7 @@ enum trace_verb {
     TRACE_WP,
     TRACE_UNWP,
     TRACE_WP_MATCHING,
+    TRACE_CLEAR_REFS,
     TRACE_FORK,
     TRACE_EXIT,
     TRACE_ALLOCATIONS,
@@ -85,7 +86,9 @@ enum {
     TRACE_IS_WP = 1 << 4,
     TRACE_IS_NOT_WP = 1 << 5,
     TRACE_IS_ALONE = 1 << 6,
-    TRACE_IS_NOT_ALONE = 1 << 7
+    TRACE_IS_NOT_ALONE = 1 << 7,
+    TRACE_IS_SOFT = 1 << 8,
+    TRACE_IS_NOT_SOFT = 1 << 9
 };
 
 /* Which pages to protect: the categories of PAGEMAP_SCAN that they must have, or must lack. */
@@ -128,6 +131,7 @@ struct trace_note {
 };
 
 struct trace {
+    bool soft_dirty; /* the machine is to track what is written */
     struct trace_object object[TRACE_OBJECTS];
     struct trace_op *op; /* freed by trace_free() */
     size_t count;

@@ -88,6 +88,8 @@ void trace_print_op(FILE *out, const struct trace_op *op)
 void trace_print(FILE *out, const struct trace *trace)
 {
     static const char *const kinds[] = {"none", "shmem", "file"};
+    if (trace->soft_dirty)
+        fputs("machine soft-dirty\n", out);
     for (unsigned i = 0; i < TRACE_OBJECTS; i++)
         if (trace->object[i].kind)
             fprintf(out, "object o%u %s %u\n", i, kinds[trace->object[i].kind],

@@ -32,6 +32,7 @@ const struct trace_verb_words trace_verbs[TRACE_VERBS] = {
     [TRACE_WP] = {"wp", SHAPE_RANGE},
     [TRACE_UNWP] = {"unwp", SHAPE_RANGE},
     [TRACE_WP_MATCHING] = {"wp-matching", SHAPE_MATCH},
+    [TRACE_CLEAR_REFS] = {"clear-refs", SHAPE_NOTHING},
     [TRACE_FORK] = {"fork", SHAPE_FORK},
     [TRACE_EXIT] = {"exit", SHAPE_NOTHING},
     [TRACE_ALLOCATIONS] = {"allocations", SHAPE_NUMBER},
@@ -90,6 +91,8 @@ const struct trace_word trace_attributes[] = {
     {"not-wp", TRACE_IS_NOT_WP},
     {"alone", TRACE_IS_ALONE},
     {"not-alone", TRACE_IS_NOT_ALONE},
+    {"soft-dirty", TRACE_IS_SOFT},
+    {"not-soft-dirty", TRACE_IS_NOT_SOFT},
     {NULL, 0},
 };
 

@@ -408,6 +408,10 @@ static int probe(const struct trace *trace, struct tool_error *error)
         tool_fail(error, "/proc/self/pagemap: %s", strerror(errno));
         return WORLD_NOT_PERMITTED;
     }
+    if (trace->soft_dirty) {
+        tool_fail(error, "soft-dirty tracking is the model's alone");
+        return WORLD_NOT_PERMITTED;
+    }
     int rc = kernel_uffd_probe(trace, error);
     return rc ? rc : kernel_swap_probe(trace, error);
 }

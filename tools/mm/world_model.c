@@ -299,6 +299,8 @@ static int apply_op(struct model *m, const struct trace_op *op)
         return protect_or_resolve(mm, op, fastmm_mm_uffd_protect);
     case TRACE_UNWP:
         return protect_or_resolve(mm, op, fastmm_mm_uffd_resolve);
+    case TRACE_CLEAR_REFS:
+        return fastmm_mm_clear_refs(mm);
     case TRACE_WP_MATCHING:
         return protect_matching(mm, op);
     case TRACE_FORK:
@@ -504,8 +506,10 @@ int world_open_model(const struct trace *trace, unsigned impl, struct world **wo
         .close = close_model,
     };
     trace_window(trace, &m->world.first, &m->world.count);
-    const struct fastmm_machine_config config = {
-        .frames = frames_needed(trace, m->world.count), .impl = impl, .no_huge_arenas = true};
+    const struct fastmm_machine_config config = {.frames = frames_needed(trace, m->world.count),
+                                                 .impl = impl,
+                                                 .soft_dirty = trace->soft_dirty,
+                                                 .no_huge_arenas = true};
     if (!fastmm_mm_impl_name((enum fastmm_mm_impl)impl)) {
         free(m);
         tool_fail(error, "this CPU can't run that build of the model");
