@@ -43,14 +43,14 @@ static int run_try(char **argv)
         execv(path, argv);
     }
     tool_complain("fastmm-try can't be started from where this program is");
-    return TOOL_FAILED;
+    return RUN_BROKE;
 }
 
 int tool_mm(int argc, char **argv)
 {
     if (argc >= 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
         fputs(usage, stdout);
-        return tool_finish();
+        return mm_finish(RUN_AGREED);
     }
     if (argc >= 2 && !strcmp(argv[1], "run"))
         return mm_run(argc - 1, argv + 1);

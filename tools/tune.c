@@ -2,6 +2,8 @@
 /* `fastmm tune`: measures this CPU and says what to use, and what not to. */
 #include "tune.h"
 
+#include "output.h"
+
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -69,55 +71,12 @@ static void say_progress(const char *what)
         fprintf(stderr, "\r\033[K%s", what);
 }
 
-/*
- * The settings file appears whole or not at all: it is written beside its place and moved there.
- * Opened before the measurement, so that a wrong path costs no time.
- */
-struct output {
-    const char *path;
-    char part[PATH_MAX];
-    FILE *file;
-};
-
-static int output_fail(struct output *o)
+static int write_settings(struct output *o, const struct tune_results *r)
 {
-    tool_complain("%s: %s", o->path, strerror(errno));
-    if (o->file)
-        unlink(o->part);
-    return TOOL_FAILED;
-}
-
-static int output_open(struct output *o)
-{
-    if (!o->path)
-        return TOOL_OK;
-    if ((size_t)snprintf(o->part, sizeof(o->part), "%s.part", o->path) >= sizeof(o->part)) {
-        errno = ENAMETOOLONG;
-        return output_fail(o);
-    }
-    o->file = fopen(o->part, "w");
-    return o->file ? TOOL_OK : output_fail(o);
-}
-
-static void output_drop(struct output *o)
-{
-    if (!o->file)
-        return;
-    fclose(o->file);
-    unlink(o->part);
-}
-
-static int output_write(struct output *o, const struct tune_results *r)
-{
-    if (!o->file)
-        return TOOL_OK;
     struct fastmm_copy_settings settings = tune_settings(r);
     fprintf(o->file, "# Measured by 'fastmm tune' on %s.\n", fastmm_cpu_native()->name);
     settings_write(&settings, o->file);
-    bool failed = fflush(o->file) != 0;
-    if (fclose(o->file) != 0 || failed || rename(o->part, o->path) != 0)
-        return output_fail(o);
-    return TOOL_OK;
+    return output_finish(o);
 }
 
 static int measure(struct tune_results *r)
@@ -162,17 +121,18 @@ int tool_tune(int argc, char **argv)
     if (options.probe)
         return tune_probe_main((unsigned)strtoul(options.probe, NULL, 10) % 4096);
 
-    struct output output = {.path = options.output};
-    status = output_open(&output);
-    if (status != TOOL_OK)
-        return status;
+    struct output output;
+    if (options.output && output_open(&output, options.output) != TOOL_OK)
+        return TOOL_FAILED;
     status = measure(&results);
     if (status != TOOL_OK) {
-        output_drop(&output);
+        if (options.output)
+            output_drop(&output);
         return status;
     }
     report(&results, options.json);
-    status = output_write(&output, &results);
+    if (options.output)
+        status = write_settings(&output, &results);
     int finished = tool_finish();
     return status != TOOL_OK ? status : finished;
 }

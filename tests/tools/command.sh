@@ -85,6 +85,20 @@ echo 'p0 expect 1 zero' >>"$scratch/trace"
 expect 1 'page 1: anon' '' mm run "$scratch/trace"
 echo 'p0 juggle 1' >>"$scratch/trace"
 expect 2 '' "$scratch/trace:5:4: no operation 'juggle'" mm run "$scratch/trace"
+# A recording appears whole or not at all, also over the trace itself.
+cp "$scratch/trace" "$scratch/before"
+expect 2 '' 'juggle' mm run "$scratch/trace" --record "$scratch/trace"
+cmp "$scratch/before" "$scratch/trace" || failed=1
+expect 2 '' 'No such file' mm run "$scratch/trace" --record "$scratch/none/at/all"
+sed '$d' "$scratch/before" >"$scratch/trace"
+expect 1 'page 1: anon' '' mm run "$scratch/trace" --record "$scratch/recording"
+for left in "$scratch"/recording*; do
+    [ ! -e "$left" ] || { echo "FAILED: $left was left"; failed=1; }
+done
+if [ -w /dev/full ]; then
+    "$fastmm" mm make >/dev/full 2>"$scratch/err"
+    [ $? = 2 ] || { echo "FAILED: fastmm mm make on a full disk"; failed=1; }
+fi
 
 # Settings: refused by file and line, or by the library with its reason.
 echo 'copy_rep_min = 4 KiB' >"$scratch/settings"

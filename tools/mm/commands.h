@@ -13,4 +13,7 @@ int mm_make(int argc, char **argv);
  */
 bool mm_take_setup(struct run_setup *setup, const char *name, const char *value);
 
+/* Ends the output. The exit status: the verdict, or RUN_BROKE where stdout couldn't be written. */
+int mm_finish(enum run_verdict verdict);
+
 #endif

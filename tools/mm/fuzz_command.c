@@ -5,7 +5,7 @@
  */
 #include "mm/commands.h"
 
-#include "mm/generate.h"
+#include "mm/permitted.h"
 #include "mm/shrink.h"
 
 #include <errno.h>
@@ -126,11 +126,11 @@ int mm_make(int argc, char **argv)
         return TOOL_USAGE;
     if (generate_trace(f.seed, &f.what, (size_t)f.ops, &trace)) {
         tool_complain("out of memory");
-        return TOOL_FAILED;
+        return RUN_BROKE;
     }
     trace_print(stdout, &trace);
     trace_free(&trace);
-    return tool_finish();
+    return mm_finish(RUN_AGREED);
 }
 
 int mm_fuzz(int argc, char **argv)
@@ -140,25 +140,18 @@ int mm_fuzz(int argc, char **argv)
     enum run_verdict verdict = RUN_AGREED;
     if (take_options(&f, argc, argv))
         return TOOL_USAGE;
-    if ((f.setup.on & RUN_ON_KERNEL) && f.what.kind == GENERATE_ANON && !world_kernel_swaps()) {
-        f.what.no_swap = true;
-        printf("not tried, since it isn't permitted: swap\n");
-    }
-    if ((f.setup.on & RUN_ON_KERNEL) && !world_kernel_hears_forks()) {
-        f.what.no_fork_events = true;
-        printf("not tried, since it isn't permitted: events of forks\n");
-    }
+    if (f.setup.on & RUN_ON_KERNEL)
+        generate_only_permitted(&f.what);
     printf("seed %" PRIu64 "\n", f.seed);
     for (uint64_t n = 0; n * EPISODE < f.ops && verdict == RUN_AGREED; n++) {
         uint64_t left = f.ops - n * EPISODE;
         verdict = episode(&f, n, (size_t)(left < EPISODE ? left : EPISODE));
     }
-    if (f.setup.on > RUN_ON_KERNEL && f.done)
+    if (run_compares(&f.setup) && f.done)
         run_print_unseen(stdout, f.channels);
     if (verdict == RUN_AGREED && (f.setup.on & RUN_ON_MODEL))
         coverage_print(stdout, &f.coverage, ENOUGH);
     printf("%" PRIu64 " operations %s\n", f.done,
-           f.setup.on > RUN_ON_KERNEL ? "compared" : "carried out");
-    int finished = tool_finish();
-    return verdict ? (int)verdict : finished;
+           run_compares(&f.setup) ? "compared" : "carried out");
+    return mm_finish(verdict);
 }

@@ -177,10 +177,14 @@ static void make_remove(struct generator *g, struct trace_op *op)
 }
 
 /* Nor is reclaiming pages of files. */
+bool generate_swaps(const struct generate_setup *setup)
+{
+    return setup->kind != GENERATE_FILE && setup->kind != GENERATE_MIXED && !setup->no_swap;
+}
+
 static void make_pageout(struct generator *g, struct trace_op *op)
 {
-    const bool files = g->setup->kind == GENERATE_FILE || g->setup->kind == GENERATE_MIXED;
-    if (files || g->setup->no_swap)
+    if (!generate_swaps(g->setup))
         op->verb = TRACE_DONTNEED;
     make_on_mapped(g, op);
 }

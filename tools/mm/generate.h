@@ -13,6 +13,9 @@ struct generate_setup {
     bool no_swap;        /* nor have some */
 };
 
+/* Whether pages may be swapped out in its traces. */
+bool generate_swaps(const struct generate_setup *setup);
+
 /* 0, or -1 for want of memory. The same seed, setup and count make the same trace. */
 int generate_trace(uint64_t seed, const struct generate_setup *setup, size_t count,
                    struct trace *trace);

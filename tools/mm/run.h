@@ -20,6 +20,12 @@ struct run_setup {
     struct recorder *recorder; /* writes down what the only world shows; or NULL */
 };
 
+/* Whether there are two worlds. */
+static inline bool run_compares(const struct run_setup *setup)
+{
+    return setup->on != RUN_ON_MODEL && setup->on != RUN_ON_KERNEL;
+}
+
 enum run_verdict {
     RUN_AGREED = 0,
     RUN_DIFFERED = 1,      /* the worlds from each other, or one from what the trace expects */

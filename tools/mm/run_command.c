@@ -2,9 +2,9 @@
 /* `fastmm mm run`. */
 #include "mm/commands.h"
 
+#include "output.h"
 #include "text.h"
 
-#include <errno.h>
 #include <fastmm/mm.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static enum run_verdict run_file(const char *path, const struct run_setup *setup
     *done += result.done;
     if (verdict == RUN_BROKE || verdict == RUN_NOT_PERMITTED)
         tool_complain("%s: %s", path, error.text);
-    else if (setup->on > RUN_ON_KERNEL)
+    else if (run_compares(setup))
         run_print_unseen(stdout, result.channels);
     if (verdict == RUN_DIFFERED)
         printf("%s: differs\n", path);
@@ -66,26 +66,30 @@ static enum run_verdict record(const char *trace, const char *path, struct run_s
                                size_t *done)
 {
     static struct recorder recorder;
-    recorder.out = fopen(path, "w");
-    if (!recorder.out) {
-        tool_complain("%s: %s", path, strerror(errno));
+    struct output output;
+    if (output_open(&output, path))
         return RUN_BROKE;
-    }
+    recorder.out = output.file;
     setup->recorder = &recorder;
     enum run_verdict verdict = run_file(trace, setup, done);
-    if (fclose(recorder.out)) {
-        tool_complain("%s: %s", path, strerror(errno));
+    if (verdict != RUN_AGREED)
+        output_drop(&output);
+    else if (output_finish(&output))
         return RUN_BROKE;
-    }
     return verdict;
+}
+
+int mm_finish(enum run_verdict verdict)
+{
+    bool written = tool_finish() == TOOL_OK;
+    return verdict == RUN_AGREED && !written ? RUN_BROKE : (int)verdict;
 }
 
 static int finish(const struct run_setup *setup, size_t done, enum run_verdict verdict)
 {
     if (done || verdict != RUN_BROKE)
-        printf("%zu operations %s\n", done, setup->on > RUN_ON_KERNEL ? "compared" : "carried out");
-    int finished = tool_finish();
-    return verdict ? (int)verdict : finished;
+        printf("%zu operations %s\n", done, run_compares(setup) ? "compared" : "carried out");
+    return mm_finish(verdict);
 }
 
 int mm_run(int argc, char **argv)
@@ -109,7 +113,7 @@ int mm_run(int argc, char **argv)
     }
     if (!files)
         return tool_misused("mm", "a trace file is expected");
-    if (into && (files > 1 || setup.on > RUN_ON_KERNEL))
+    if (into && (files > 1 || run_compares(&setup)))
         return tool_misused("mm", "--record takes one trace and one world");
     if (into)
         worst = record(argv[1], into, &setup, &done);

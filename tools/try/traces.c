@@ -7,7 +7,7 @@
 #include "host.h"
 #include "parts.h"
 
-#include "mm/generate.h"
+#include "mm/permitted.h"
 #include "mm/run.h"
 #include "text.h"
 
@@ -71,12 +71,12 @@ typedef enum run_verdict trial(const struct fastmm_try *user, const struct trace
                                size_t *done, struct tool_error *error);
 
 static enum run_verdict try_made_up(const struct fastmm_try *user, uint64_t seed, uint64_t ops,
-                                    bool no_fork_events, trial *run, size_t *done)
+                                    const struct generate_setup *left_out, trial *run, size_t *done)
 {
     enum run_verdict verdict = RUN_AGREED;
     for (uint64_t n = 0; n * EPISODE < ops && verdict == RUN_AGREED; n++) {
-        const struct generate_setup what = {.kind = (enum generate_kind)(n % 4),
-                                            .no_fork_events = no_fork_events};
+        struct generate_setup what = *left_out;
+        what.kind = (enum generate_kind)(n % 4);
         struct tool_error error = {""};
         struct trace trace;
         if (generate_trace(seed + n, &what, EPISODE, &trace))
@@ -119,8 +119,9 @@ static bool try_file(const struct fastmm_try *user, const char *path)
 bool try_traces(const struct fastmm_try *user, uint64_t seed, uint64_t ops, char **files,
                 unsigned count)
 {
+    const struct generate_setup everything = {.kind = GENERATE_ANON};
     size_t done = 0;
-    bool equal = try_made_up(user, seed, ops, false, against_ours, &done) == RUN_AGREED;
+    bool equal = try_made_up(user, seed, ops, &everything, against_ours, &done) == RUN_AGREED;
     unsigned passed = 0;
     printf("made-up traces: %zu operations %s\n", done, equal ? "equal" : "until it differs");
     for (unsigned i = 0; i < count; i++)
@@ -132,9 +133,10 @@ bool try_traces(const struct fastmm_try *user, uint64_t seed, uint64_t ops, char
 
 bool try_kernel(const struct fastmm_try *user, uint64_t seed, uint64_t ops)
 {
+    struct generate_setup what = {.kind = GENERATE_ANON};
     size_t done = 0;
-    enum run_verdict verdict =
-        try_made_up(user, seed, ops, !world_kernel_hears_forks(), against_kernel, &done);
+    generate_only_permitted(&what);
+    enum run_verdict verdict = try_made_up(user, seed, ops, &what, against_kernel, &done);
     if (verdict == RUN_NOT_PERMITTED) {
         printf("the running kernel: not compared, that isn't permitted here\n");
         return true;
