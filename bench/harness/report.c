@@ -176,20 +176,24 @@ void report_machine(FILE *out, const struct machine *machine)
     fputs("\n  ],\n", out);
 }
 
-/* Lines that are none are left out: they come from another program. */
+bool report_figure(const struct report *report, unsigned i, struct report_figure *figure)
+{
+    return sscanf(report->figures[i], "%511[^\t]\t%63[^\t]\t%lf", figure->of, figure->name,
+                  &figure->value) == 3;
+}
+
 static void json_figures(FILE *out, const struct report *report)
 {
-    char name[512], what[64];
-    double value;
+    struct report_figure figure;
     const char *separator = "";
     for (unsigned i = 0; i < report->figure_count; i++) {
-        if (sscanf(report->figures[i], "%511[^\t]\t%63[^\t]\t%lf", name, what, &value) != 3)
+        if (!report_figure(report, i, &figure))
             continue;
         fprintf(out, "%s\n    {", separator);
-        json_string(out, "case", name);
+        json_string(out, "case", figure.of);
         fputs(", ", out);
-        json_string(out, "name", what);
-        json_number(out, "value", value);
+        json_string(out, "name", figure.name);
+        json_number(out, "value", figure.value);
         fputc('}', out);
         separator = ",";
     }

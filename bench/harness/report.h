@@ -38,4 +38,13 @@ int report_file(const char *directory, const char *name, report_writer *write, c
                 char *error, size_t size);
 void report_machine(FILE *out, const struct machine *machine);
 
+struct report_figure {
+    char of[512]; /* the case */
+    char name[64];
+    double value;
+};
+
+/* Figure number i. False for lines that are none: they come from another program. */
+bool report_figure(const struct report *report, unsigned i, struct report_figure *figure);
+
 #endif

@@ -161,6 +161,26 @@ static void print_unchecked(FILE *out, const struct report *report)
     }
 }
 
+/* What a case found that is no race, in one line. */
+static void print_figures(FILE *out, const struct report *report)
+{
+    struct report_figure figure;
+    char of[sizeof(figure.of)] = "";
+    for (unsigned i = 0; i < report->figure_count; i++) {
+        if (!report_figure(report, i, &figure))
+            continue;
+        if (!*of)
+            fputs("\nAlso found:\n", out);
+        if (strcmp(of, figure.of) != 0)
+            fprintf(out, "%s  %s:", *of ? "\n" : "", figure.of);
+        fprintf(out, "%s %.9g %s", strcmp(of, figure.of) != 0 ? "" : ",", figure.value,
+                figure.name);
+        memcpy(of, figure.of, sizeof(of));
+    }
+    if (*of)
+        fputc('\n', out);
+}
+
 void table_print(FILE *out, const struct report *report)
 {
     int width[COLUMNS];
@@ -185,6 +205,5 @@ void table_print(FILE *out, const struct report *report)
     print_summary(out, report);
     print_left_out(out, report);
     print_unchecked(out, report);
-    for (unsigned i = 0; i < report->figure_count; i++)
-        fprintf(out, "%s%s\n", i ? "" : "\n", report->figures[i]);
+    print_figures(out, report);
 }

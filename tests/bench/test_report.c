@@ -70,6 +70,18 @@ START_TEST(csv_has_the_promised_lines)
 }
 END_TEST
 
+START_TEST(figures_have_a_line_for_each_case)
+{
+    fill();
+    char *table = render(table_print);
+    const char *found = strstr(table, "\nAlso found:\n");
+    ck_assert_ptr_nonnull(found);
+    ck_assert_str_eq(found, "\nAlso found:\n  c/memory/fastmm: 16 bytes\n"
+                            "  c/spread/fastmm: 1500000 worst_ns\n");
+    free(table);
+}
+END_TEST
+
 /* A pair without digests is compared all the same; the report says so. */
 START_TEST(a_pair_without_results_is_told)
 {
@@ -235,6 +247,7 @@ int main(void)
     tcase_add_test(tc, csv_has_the_promised_lines);
     tcase_add_test(tc, json_is_well_formed_and_holds_everything);
     tcase_add_test(tc, the_table_names_every_goal);
+    tcase_add_test(tc, figures_have_a_line_for_each_case);
     tcase_add_test(tc, files_are_written_whole);
     tcase_add_test(tc, a_directory_that_cannot_be_is_refused_early);
     suite_add_tcase(suite, tc);

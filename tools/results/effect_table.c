@@ -83,7 +83,7 @@ void effect_table(FILE *out, const struct effect_row *rows, unsigned count)
         for (int side = 0; side < 2; side++)
             print_sample(out, row->label[side], &row->sample[side]);
         print_gains(out, row->sample, &row->effect);
-        if (row->note)
+        if (row->note && !(i && rows[i - 1].note && strcmp(row->note, rows[i - 1].note) == 0))
             fprintf(out, "  %s\n", row->note);
     }
 }
