@@ -328,7 +328,8 @@ FASTMM_API int fastmm_mm_free(struct fastmm_mm *mm, uint64_t start, uint64_t end
  * swap area that has one. Anonymous ones leave an entry, and stay if there is no slot; those that
  * fastmm_mm_free() was told of go for good unless they were written since. Those of shmem leave
  * nothing, or the marker of their protection, and belong to the object wherever they are; those
- * never written go for good. Pages of files stay. -ENOMEM for a hole, -EINVAL for raw mappings.
+ * never written go for good, and pinned ones only lose the entry. Pages of files stay. -ENOMEM for
+ * a hole, -EINVAL for raw mappings.
  */
 FASTMM_API int fastmm_mm_pageout(struct fastmm_mm *mm, uint64_t start, uint64_t end);
 
@@ -398,8 +399,9 @@ FASTMM_API int fastmm_mm_clear_refs(struct fastmm_mm *mm);
 FASTMM_API int fastmm_mm_fork(struct fastmm_mm *parent, struct fastmm_mm **child);
 
 /*
- * Pins the page at `addr` for writing, as for DMA: faults it in first. Returns as
- * fastmm_mm_fault(). The page can't be reused or shared until fastmm_machine_unpin().
+ * Pins the page at `addr` for writing, as for DMA (FOLL_LONGTERM): faults it in first. Returns as
+ * fastmm_mm_fault(), or -EINVAL for raw mappings, -EFAULT for shared ones of files, whose writes
+ * are to be noticed. The page can't be reused or shared until fastmm_machine_unpin().
  */
 FASTMM_API int fastmm_mm_pin(struct fastmm_mm *mm, uint64_t addr, uint64_t *pfn);
 

@@ -108,7 +108,12 @@ int fastmm_mm_pin(struct fastmm_mm *mm, uint64_t addr, uint64_t *pfn)
     const struct fastmm_vma *vma = fastmm_mm_find(mm, addr);
     if (vma && (vma->flags & FASTMM_VM_PFNMAP))
         return -EINVAL; /* raw frames have no metadata to hold a pin */
-    int rc = fastmm_mm_fault(mm, addr, FASTMM_WRITE);
+    if (vma && (vma->flags & FASTMM_VM_SHARED) && vma->object->kind == FASTMM_OBJECT_FILE)
+        return -EFAULT;
+    const fastmm_pte_t *pte = fastmm_table_find(mm, addr);
+    int rc = pte && fastmm_pte_present(*pte) && fastmm_pte_write(*pte)
+                 ? 0 /* which tells the entry nothing */
+                 : fastmm_mm_fault(mm, addr, FASTMM_WRITE);
     if (rc)
         return rc;
     /* A page that could just be written to is exclusive, or shared by intent. */

@@ -91,11 +91,13 @@ fastmm_pte_t fastmm_swap_find_free(struct fastmm_machine *machine)
 
 /* --- Out ------------------------------------------------------------------------------------- */
 
-/* A page that one entry maps and nobody holds on to. Those of files aren't simulated. */
+/* One entry maps the page, and nobody holds on to it if it is anonymous. Files aren't simulated. */
 static bool may_go(const struct fastmm_frames *frames, uint64_t pfn)
 {
     uint64_t word = frames->word[pfn];
-    return frame_kind(word) != FASTMM_FRAME_FILE && frame_maps(word) == 1 && !(word & FRAME_PINNED);
+    if (frame_is_anon(word))
+        return frame_maps(word) == 1 && !(word & FRAME_PINNED);
+    return frame_kind(word) == FASTMM_FRAME_SHMEM && frame_maps(word) == 1;
 }
 
 /* A page whose contents nobody needs goes for good, unless it was written since. */
@@ -132,7 +134,9 @@ static fastmm_pte_t swap_out(struct fastmm_mm *mm, fastmm_pte_t pte, uint64_t pf
            (fastmm_pte_soft_dirty(pte) ? FASTMM_SWP_SOFT_DIRTY : 0);
 }
 
-/* A page of shmem goes where its object finds it again; the entry is empty, or says it was tracked.
+/*
+ * A page of shmem goes where its object finds it again; the entry is empty, or says it was tracked.
+ * That somebody has pinned the page is seen only then, and it stays in the cache.
  */
 static fastmm_pte_t page_out_shmem(struct fastmm_mm *mm, const struct fastmm_vma *vma,
                                    uint64_t addr, fastmm_pte_t pte, uint64_t pfn)
@@ -141,7 +145,8 @@ static fastmm_pte_t page_out_shmem(struct fastmm_mm *mm, const struct fastmm_vma
     mm->machine->frames.word[pfn] |= fastmm_pte_dirty(pte) ? FRAME_DIRTY : 0;
     frame_unmap(mm->machine, pfn);
     rss_add(&mm->rss, FASTMM_RSS_SHMEM, -1);
-    fastmm_object_page_out(vma->object, vma_page(vma, addr));
+    if (!(mm->machine->frames.word[pfn] & FRAME_PINNED))
+        fastmm_object_page_out(vma->object, vma_page(vma, addr));
     return tracked ? fastmm_marker_make(FASTMM_MARKER_UFFD_WP) : 0;
 }
 

@@ -444,6 +444,14 @@ int ref_fault(struct ref *r, int mm, int slot, bool write)
     return result;
 }
 
+int ref_pin(struct ref *r, int mm, int slot)
+{
+    const struct ref_slot *s = &r->mm[mm].slot[slot];
+    if (s->mapped && ref_is_file(s) && !ref_is_private(s))
+        return -EFAULT;
+    return s->mapped && s->kind == REF_PAGE && s->rw ? 0 : ref_fault(r, mm, slot, true);
+}
+
 /* --- Fork ------------------------------------------------------------------------------------ */
 
 static void fork_page(struct ref *r, int parent, struct ref_slot *from, struct ref_slot *to)

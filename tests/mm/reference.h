@@ -73,6 +73,7 @@ int ref_protect(struct ref *r, int mm, int first, int end, uint32_t prot);
 int ref_zap(struct ref *r, int mm, int first, int end);
 int ref_fault(struct ref *r, int mm, int slot, bool write);
 int ref_force_write(struct ref *r, int mm, int slot);
+int ref_pin(struct ref *r, int mm, int slot); /* counts nothing */
 void ref_fork(struct ref *r, int parent, int child);
 void ref_destroy(struct ref *r, int mm);
 int ref_register(struct ref *r, int mm, int first, int end, uint32_t features);

@@ -285,7 +285,7 @@ static void pageout_shmem(struct ref *r, struct ref_slot *s)
     int *cached = &r->cache[s->object][s->pgoff];
     uint64_t marker = s->wp && (s->flags & FASTMM_VM_UFFD_WP) ? FASTMM_MARKER_UFFD_WP : 0;
     p->dirty |= s->dirty;
-    if (!p->dirty || any_slot_free(r)) {
+    if (!p->pins && (!p->dirty || any_slot_free(r))) {
         *cached = p->dirty ? REF_OUT : -1;
         p->used = false;
     }
@@ -299,7 +299,7 @@ static void pageout_shmem(struct ref *r, struct ref_slot *s)
 static void pageout_slot(struct ref *r, struct ref_slot *s)
 {
     struct ref_page *p = s->kind == REF_PAGE ? &r->page[s->page] : NULL;
-    if (!p || p->pins || ref_mapcount(r, s->page) != 1)
+    if (!p || (p->anon && p->pins) || ref_mapcount(r, s->page) != 1)
         return;
     if (!p->anon) {
         if (!ref_is_file(s))

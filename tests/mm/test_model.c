@@ -327,7 +327,7 @@ static void op_pin(struct world *w)
     struct where p = pick_mapped(w);
     uint64_t pfn;
     int rc = fastmm_mm_pin(w->mm[p.mm], p.from, &pfn);
-    EQUAL(rc, ref_fault(w->ref, p.mm, p.first, true));
+    EQUAL(rc, ref_pin(w->ref, p.mm, p.first));
     if (rc)
         return;
     struct ref_page *page = &w->ref->page[w->ref->mm[p.mm].slot[p.first].page];

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/io_uring.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_READ
@@ -174,6 +176,47 @@ static void touch(const struct agent_request *request)
         touch_pages((uint64_t)request->arg[0], (uint64_t)request->arg[1], request->arg[2]);
 }
 
+/* --- Pins ------------------------------------------------------------------------------------ */
+
+/* Buffers registered with an io_uring are pinned for as long as they are, for writing. */
+static int ring = -1;
+
+static int64_t ring_register(unsigned what, void *argument, unsigned size)
+{
+    long result = syscall(SYS_io_uring_register, ring, what, argument, size);
+    return result < 0 ? -errno : result;
+}
+
+/* With a place for each page, all of them empty. */
+static int64_t open_ring(void)
+{
+    struct io_uring_params params = {0};
+    struct io_uring_rsrc_register places = {.nr = AGENT_PINS, .flags = IORING_RSRC_REGISTER_SPARSE};
+    ring = (int)syscall(SYS_io_uring_setup, 1, &params);
+    return ring < 0 ? -errno : ring_register(IORING_REGISTER_BUFFERS2, &places, sizeof(places));
+}
+
+static int64_t pin(unsigned name, void *page)
+{
+    struct iovec buffer = {.iov_base = page, .iov_len = page ? PAGE : 0};
+    struct io_uring_rsrc_update2 update = {
+        .offset = name, .data = (uint64_t)(uintptr_t)&buffer, .nr = 1};
+    int64_t result = ring < 0 ? open_ring() : 0;
+    if (!result)
+        result = ring_register(IORING_REGISTER_BUFFERS_UPDATE, &update, sizeof(update));
+    return result < 0 ? result : 0;
+}
+
+/* Pins belong to who made them. Left to its end, they would outlive a process by chance. */
+static void forget_pins(bool mine)
+{
+    if (ring >= 0 && mine)
+        ring_register(IORING_UNREGISTER_BUFFERS, NULL, 0);
+    if (ring >= 0)
+        close(ring);
+    ring = -1;
+}
+
 /* --- Requests -------------------------------------------------------------------------------- */
 
 /*
@@ -214,6 +257,7 @@ static int64_t fork_agent(int *socket, int for_child)
     if (pid == 0) {
         close(*socket);
         *socket = for_child;
+        forget_pins(false);
         be_nobodys_orphan();
         fault_own(false);
         agent_send(*socket, &hello, sizeof(hello), -1);
@@ -239,10 +283,14 @@ static bool serve(int *socket, const struct agent_request *request, int descript
         *reply_with = (int)syscall(SYS_userfaultfd, request->arg[0]);
         caught.result = *reply_with < 0 ? -errno : 0;
         return true;
+    case AGENT_PIN:
+        caught.result = pin((unsigned)request->arg[0], (void *)(uintptr_t)request->arg[1]);
+        return true;
     case AGENT_FORK:
         caught.result = fork_agent(socket, descriptor);
         return caught.result != 0;
     default:
+        forget_pins(true);
         _exit(0);
     }
 }

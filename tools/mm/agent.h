@@ -19,9 +19,13 @@ enum agent_verb {
     AGENT_CALL,  /* system call arg[0] with arg[1..6]; one that doesn't end is EAGAIN */
     AGENT_TOUCH, /* arg[0]: address, arg[1]: pages, arg[2]: write? */
     AGENT_UFFD,  /* a userfaultfd with flags arg[0], as the reply's descriptor */
-    AGENT_FORK,  /* the new agent gets the descriptor sent along */
+    AGENT_PIN,  /* page at arg[1] by name arg[0], below AGENT_PINS; 0: what has the name is unpinned
+                 */
+    AGENT_FORK, /* the new agent gets the descriptor sent along */
     AGENT_EXIT
 };
+
+#define AGENT_PINS 1024u
 
 struct agent_request {
     uint32_t verb;

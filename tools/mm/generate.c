@@ -189,6 +189,13 @@ static void make_pageout(struct generator *g, struct trace_op *op)
     make_on_mapped(g, op);
 }
 
+static void make_pin(struct generator *g, struct trace_op *op)
+{
+    if (g->setup->no_pins)
+        op->verb = TRACE_WRITE;
+    make_on_mapped(g, op);
+}
+
 static void make_register(struct generator *g, struct trace_op *op)
 {
     within(g, g->mapped[op->process], op);
@@ -264,6 +271,8 @@ static const struct {
     {TRACE_WP_MATCHING, 8, make_wp_matching},
     {TRACE_GUARD, 3, make_on_mapped},
     {TRACE_UNGUARD, 3, make_on_mapped},
+    {TRACE_PIN, 4, make_pin},
+    {TRACE_UNPIN, 4, make_on_mapped},
     {TRACE_POISON, 2, make_on_registered},
     {TRACE_FREE, 4, make_on_mapped},
     {TRACE_REMOVE, 3, make_remove},

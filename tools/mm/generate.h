@@ -11,6 +11,7 @@ struct generate_setup {
     enum generate_kind kind;
     bool no_fork_events; /* not everybody may register for them */
     bool no_swap;        /* nor have some */
+    bool no_pins;        /* nor pin pages */
 };
 
 /* Whether pages may be swapped out in its traces. */

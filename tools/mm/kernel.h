@@ -15,6 +15,7 @@
 struct kernel_process {
     pid_t pid; /* 0: none */
     int socket, pagemap, status, maps;
+    bool pinned[TRACE_PAGES];
     uint64_t root;                   /* of its page tables, if they can be read */
     int uffd[KERNEL_UFFDS];          /* -1: not opened */
     uint8_t registered[TRACE_PAGES]; /* 1 + index of the userfaultfd, 0: none */

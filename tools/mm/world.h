@@ -81,6 +81,8 @@ int world_open_kernel(const struct trace *trace, struct world **world, struct to
 bool world_kernel_hears_forks(void);
 /* Can it have swap to write to? Asking makes it, for as long as this process lives. */
 bool world_kernel_swaps(void);
+/* Does it let pages be pinned? */
+bool world_kernel_pins(void);
 /* A kernel as the trace has recorded it. */
 int world_open_recorded(const struct trace *trace, struct world **world, struct tool_error *error);
 

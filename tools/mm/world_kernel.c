@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/io_uring.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -238,6 +239,25 @@ static int force_write(struct kernel_process *p, const struct trace_op *op, int 
     return empty_lists(p, error);
 }
 
+static int pin_or_unpin(struct kernel_process *p, const struct trace_op *op, int *outcome,
+                        struct tool_error *error)
+{
+    bool pinning = op->verb == TRACE_PIN;
+    for (unsigned i = op->first; i < op->first + op->count && !*outcome; i++) {
+        const struct agent_request request = {
+            .verb = AGENT_PIN,
+            .arg = {i, pinning ? (int64_t)kernel_address(i) : 0},
+        };
+        if (p->pinned[i] == pinning)
+            *outcome = pinning ? -EBUSY : -EINVAL;
+        else if (call(p, &request, outcome, error))
+            return -1;
+        else if (!*outcome)
+            p->pinned[i] = pinning;
+    }
+    return 0;
+}
+
 /* --- Processes ------------------------------------------------------------------------------- */
 
 static void inherit(const struct kernel_process *from, struct kernel_process *to)
@@ -245,6 +265,7 @@ static void inherit(const struct kernel_process *from, struct kernel_process *to
     for (unsigned i = 0; i < TRACE_PAGES; i++) {
         bool gone = !from->mapped[i] || from->dontfork[i];
         to->mapped[i] = !gone;
+        to->pinned[i] = false;
         to->dontfork[i] = false;
         to->registered[i] = from->registered[i];
         if (gone || !from->registered[i] || to->uffd[from->registered[i] - 1] < 0)
@@ -285,6 +306,9 @@ static int apply(struct world *world, const struct trace_op *op, int *outcome,
         return touch(p, op, outcome, error);
     case TRACE_FORCE_WRITE:
         return force_write(p, op, outcome, error);
+    case TRACE_PIN:
+    case TRACE_UNPIN:
+        return pin_or_unpin(p, op, outcome, error);
     case TRACE_POISON:
         return kernel_poison(k, op, outcome, error);
     case TRACE_REGISTER:
@@ -390,6 +414,26 @@ static struct kernel *new_kernel(const struct trace *trace)
     return k;
 }
 
+bool world_kernel_pins(void)
+{
+    struct io_uring_params params = {0};
+    int ring = (int)syscall(SYS_io_uring_setup, 1, &params);
+    if (ring >= 0)
+        close(ring);
+    return ring >= 0;
+}
+
+static int probe_pins(const struct trace *trace, struct tool_error *error)
+{
+    bool wanted = false;
+    for (size_t i = 0; i < trace->count; i++)
+        wanted |= trace->op[i].verb == TRACE_PIN;
+    if (!wanted || world_kernel_pins())
+        return 0;
+    tool_fail(error, "io_uring, which pins pages, isn't to be had here: %s", strerror(errno));
+    return WORLD_NOT_PERMITTED;
+}
+
 /* The rules that the model follows were seen on this kernel; older ones differ in many. */
 static int probe(const struct trace *trace, struct tool_error *error)
 {
@@ -412,7 +456,9 @@ static int probe(const struct trace *trace, struct tool_error *error)
         tool_fail(error, "soft-dirty tracking is the model's alone");
         return WORLD_NOT_PERMITTED;
     }
-    int rc = kernel_uffd_probe(trace, error);
+    int rc = probe_pins(trace, error);
+    if (!rc)
+        rc = kernel_uffd_probe(trace, error);
     return rc ? rc : kernel_swap_probe(trace, error);
 }
 

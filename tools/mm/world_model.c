@@ -255,6 +255,22 @@ static int unpin(struct model *m, unsigned process, unsigned page)
     return rc;
 }
 
+static int pin_page(struct model *m, struct fastmm_mm *mm, unsigned process, unsigned page)
+{
+    uint64_t *pfn = &m->pin[process][page];
+    int rc = *pfn ? -EBUSY : fastmm_mm_pin(mm, address(page), pfn);
+    return rc > 0 ? -EFAULT : rc; /* a signal or an event, for who doesn't wait */
+}
+
+/* Page by page, up to the first that can't be pinned, or wasn't. */
+static int pin_or_unpin(struct model *m, struct fastmm_mm *mm, const struct trace_op *op)
+{
+    int rc = 0;
+    for (unsigned i = op->first; i < op->first + op->count && !rc; i++)
+        rc = op->verb == TRACE_PIN ? pin_page(m, mm, op->process, i) : unpin(m, op->process, i);
+    return rc;
+}
+
 static int exit_process(struct model *m, unsigned process, struct tool_error *error)
 {
     int64_t rest[FASTMM_RSS_COUNTERS + 1];
@@ -291,6 +307,9 @@ static int apply_op(struct model *m, const struct trace_op *op)
         return touch(mm, op);
     case TRACE_FORCE_WRITE:
         return force_write(mm, op);
+    case TRACE_PIN:
+    case TRACE_UNPIN:
+        return pin_or_unpin(m, mm, op);
     case TRACE_POISON:
         return poison(mm, op);
     case TRACE_REGISTER:
