@@ -26,7 +26,7 @@ static const char usage[] =
     "  --record FILE  writes the trace there, and after each operation what the world showed\n"
     "  --seed N       where chance begins (1)\n"
     "  --ops N        how many operations (10000; make: 200)\n"
-    "  --kind KIND    memory: anon (default), shmem, file, mixed\n"
+    "  --kind KIND    memory: anon (default), shmem, file, mixed, or all in turn\n"
     "\n"
     "Exit status: 0 all agree, 1 they differ, 77 not permitted here, 2 misuse or failure.\n";
 

@@ -9,10 +9,11 @@
 
 /* --- Counting -------------------------------------------------------------------------------- */
 
-/* Does it do anything to pages? */
+/* Does it do anything to pages, in both worlds? */
 static bool is_operation(enum trace_verb verb)
 {
-    return verb != TRACE_EXPECT && verb != TRACE_RSS && verb != TRACE_ALLOCATIONS;
+    return verb != TRACE_EXPECT && verb != TRACE_RSS && verb != TRACE_ALLOCATIONS &&
+           verb != TRACE_CLEAR_REFS;
 }
 
 static const struct world_mapping *mapping_at(const struct world_space *space, unsigned page)
@@ -96,29 +97,64 @@ void coverage_add(struct coverage *coverage, const struct trace_op *op, const st
     (BIT(COVERAGE_ZERO) | BIT(COVERAGE_ZERO_WP) | BIT(COVERAGE_ANON_PAGE) | \
      BIT(COVERAGE_ANON_PAGE_WP) | BIT(COVERAGE_SWAP) | BIT(COVERAGE_SWAP_WP))
 
+#define FILE_VMAS                                                                               \
+    (BIT(COVERAGE_FILE_PRIVATE) | BIT(COVERAGE_FILE_PRIVATE_UFFD) | BIT(COVERAGE_FILE_SHARED) | \
+     BIT(COVERAGE_FILE_SHARED_UFFD))
+#define UNREGISTERED_VMAS                                                            \
+    (BIT(COVERAGE_ANON) | BIT(COVERAGE_SHMEM_PRIVATE) | BIT(COVERAGE_SHMEM_SHARED) | \
+     BIT(COVERAGE_FILE_PRIVATE) | BIT(COVERAGE_FILE_SHARED))
+#define SWAPPED (BIT(COVERAGE_SWAP) | BIT(COVERAGE_SWAP_WP))
+#define PROTECTED                                                                   \
+    (BIT(COVERAGE_ZERO_WP) | BIT(COVERAGE_ANON_PAGE_WP) | BIT(COVERAGE_CACHED_WP) | \
+     BIT(COVERAGE_SWAP_WP) | BIT(COVERAGE_MARK_UFFD_WP))
+
+/* By which operation; any but where one is named. */
+#define ANY_VERB UINT64_MAX
+#define VERB(v)  (UINT64_C(1) << (v))
+_Static_assert(TRACE_VERBS <= 64, "a set of verbs is a word");
+
 static const struct {
     uint32_t vmas, entries;
+    uint64_t verbs;
     bool shared_only;
     const char *reason;
 } impossible[] = {
-    {BIT(COVERAGE_UNMAPPED), ~BIT(COVERAGE_NONE), false,
+    {BIT(COVERAGE_UNMAPPED), ~BIT(COVERAGE_NONE), ANY_VERB, false,
      "where nothing is mapped there are no entries"},
-    {ALL, ~COUNTED, true, "only pages that are counted can be mapped more than once"},
-    {ANON_VMAS, BIT(COVERAGE_CACHED) | BIT(COVERAGE_CACHED_WP), false,
+    {ALL, ~COUNTED, ANY_VERB, true, "only pages that are counted can be mapped more than once"},
+    {ANON_VMAS, BIT(COVERAGE_CACHED) | BIT(COVERAGE_CACHED_WP), ANY_VERB, false,
      "anonymous mappings have no object whose pages they could map"},
-    {SHARED_VMAS, PRIVATE_PAGES, false, "shared mappings hold nothing private"},
-    {~ANON_VMAS, BIT(COVERAGE_ZERO) | BIT(COVERAGE_ZERO_WP), false,
+    {SHARED_VMAS, PRIVATE_PAGES, ANY_VERB, false, "shared mappings hold nothing private"},
+    {~ANON_VMAS, BIT(COVERAGE_ZERO) | BIT(COVERAGE_ZERO_WP), ANY_VERB, false,
      "mappings of objects read their object's pages, never the zero page"},
+    {FILE_VMAS, BIT(COVERAGE_MARK_POISON), ANY_VERB, false, "poisoning files is refused"},
+    {UNREGISTERED_VMAS, PROTECTED, ANY_VERB, false,
+     "protection ends with the registration; what a move leaves of it is tried by a trace "
+     "(mremap-takes-registration)"},
+    {FILE_VMAS, ALL, VERB(TRACE_PAGEOUT), false,
+     "not made up: reclaiming pages of files isn't in the model"},
+    {FILE_VMAS, SWAPPED, ANY_VERB, false,
+     "not made up: what would swap copies of files out would reclaim their pages, too"},
+    {FILE_VMAS, ALL, VERB(TRACE_REMOVE), false,
+     "not made up: removing pages of files isn't in the model"},
 };
 #define IMPOSSIBLE (sizeof(impossible) / sizeof(impossible[0]))
 
-const char *coverage_impossible(enum coverage_vma vma, enum coverage_entry entry, bool shared)
+/* Why none of the operations in `verbs` can meet that, or NULL. */
+static const char *why_not(enum coverage_vma vma, enum coverage_entry entry, bool shared,
+                           uint64_t verbs)
 {
     for (size_t i = 0; i < IMPOSSIBLE; i++)
         if ((impossible[i].vmas & BIT(vma)) && (impossible[i].entries & BIT(entry)) &&
-            (shared || !impossible[i].shared_only))
+            !(verbs & ~impossible[i].verbs) && (shared || !impossible[i].shared_only))
             return impossible[i].reason;
     return NULL;
+}
+
+const char *coverage_impossible(enum trace_verb verb, enum coverage_vma vma,
+                                enum coverage_entry entry, bool shared)
+{
+    return why_not(vma, entry, shared, VERB(verb));
 }
 
 /* --- Table ----------------------------------------------------------------------------------- */
@@ -149,7 +185,16 @@ struct row {
     bool shared;
 };
 
-static bool next_row(struct row *row)
+/* Something met it, whether that was thought possible or not. */
+static bool was_met(const struct coverage *c, const struct row *row)
+{
+    bool met = false;
+    for (enum trace_verb verb = 0; verb < TRACE_VERBS; verb++)
+        met |= c->count[verb][row->vma][row->entry][row->shared] != 0;
+    return met;
+}
+
+static bool next_row(const struct coverage *c, struct row *row)
 {
     do {
         row->shared = !row->shared;
@@ -158,7 +203,8 @@ static bool next_row(struct row *row)
             row->entry = COVERAGE_NONE;
             row->vma++;
         }
-    } while (row->vma < COVERAGE_VMAS && coverage_impossible(row->vma, row->entry, row->shared));
+    } while (row->vma < COVERAGE_VMAS && !was_met(c, row) &&
+             why_not(row->vma, row->entry, row->shared, ANY_VERB));
     return row->vma < COVERAGE_VMAS;
 }
 
@@ -172,13 +218,17 @@ static void print_rows(FILE *out, const struct coverage *c, const enum trace_ver
                 row.shared ? "x2" : "  ");
         for (unsigned i = 0; i < verb_count; i++) {
             uint64_t count = c->count[verbs[i]][row.vma][row.entry][row.shared];
+            if (!count && coverage_impossible(verbs[i], row.vma, row.entry, row.shared)) {
+                fputs("     -", out);
+                continue;
+            }
             print_count(out, count);
             cells++;
             hit += count != 0;
             short_of += count < enough;
         }
         putc('\n', out);
-    } while (next_row(&row));
+    } while (next_row(c, &row));
     fprintf(out,
             "%" PRIu64 " cells can be met: %" PRIu64 " were, %" PRIu64 " fewer than %" PRIu64
             " times\n",

@@ -49,8 +49,9 @@ struct coverage {
 void coverage_add(struct coverage *coverage, const struct trace_op *op, const struct world *world,
                   const struct world_view *view);
 
-/* Why no run can meet that, or NULL. */
-const char *coverage_impossible(enum coverage_vma vma, enum coverage_entry entry, bool shared);
+/* Why no run that is made up has the operation meet that, or NULL. */
+const char *coverage_impossible(enum trace_verb verb, enum coverage_vma vma,
+                                enum coverage_entry entry, bool shared);
 
 /* A table, the cells that lack something to `enough`, and the reasons for what is impossible. */
 void coverage_print(FILE *out, const struct coverage *coverage, uint64_t enough);

@@ -89,8 +89,8 @@ static bool to_number(const char *text, uint64_t *number)
 
 static bool to_kind(const char *text, enum generate_kind *kind)
 {
-    static const char *const names[] = {"anon", "shmem", "file", "mixed"};
-    for (unsigned i = 0; i < 4; i++)
+    static const char *const names[] = {"anon", "shmem", "file", "mixed", "all"};
+    for (unsigned i = 0; i <= GENERATE_ALL; i++)
         if (!strcmp(text, names[i])) {
             *kind = (enum generate_kind)i;
             return true;

@@ -171,7 +171,7 @@ static void make_on_mapped(struct generator *g, struct trace_op *op)
 /* Files read again what they lost, and more: removing from them isn't in the model. */
 static void make_remove(struct generator *g, struct trace_op *op)
 {
-    if (g->setup->kind != GENERATE_SHMEM)
+    if (g->setup->kind == GENERATE_FILE || g->setup->kind == GENERATE_MIXED)
         op->verb = TRACE_DONTNEED;
     make_on_mapped(g, op);
 }
@@ -307,6 +307,10 @@ static void make_op(struct generator *g, struct trace_op *op)
 int generate_trace(uint64_t seed, const struct generate_setup *setup, size_t count,
                    struct trace *trace)
 {
+    struct generate_setup one = *setup;
+    if (setup->kind == GENERATE_ALL)
+        one.kind = (enum generate_kind)(seed % GENERATE_ALL);
+    setup = &one;
     struct generator g = {.state = seed, .setup = setup, .trace = trace};
     memset(trace, 0, sizeof(*trace));
     if (setup->kind == GENERATE_SHMEM || setup->kind == GENERATE_MIXED)

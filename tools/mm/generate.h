@@ -5,7 +5,8 @@
 
 #include "mm/trace.h"
 
-enum generate_kind { GENERATE_ANON, GENERATE_SHMEM, GENERATE_FILE, GENERATE_MIXED };
+/* Which memory there is. ALL is one of the others, by the seed. */
+enum generate_kind { GENERATE_ANON, GENERATE_SHMEM, GENERATE_FILE, GENERATE_MIXED, GENERATE_ALL };
 
 struct generate_setup {
     enum generate_kind kind;
