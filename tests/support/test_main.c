@@ -65,6 +65,11 @@ int test_long(void)
     return given && strcmp(given, "1") == 0;
 }
 
+uint64_t test_seed_of_rates(void)
+{
+    return test_long() ? test_seed() : 1;
+}
+
 uint64_t test_random(uint64_t *state)
 {
     uint64_t z = (*state += 0x9e3779b97f4a7c15u);

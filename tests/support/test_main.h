@@ -38,6 +38,12 @@ void test_skip(const char *reason, ...) __attribute__((format(printf, 1, 2), nor
  */
 uint64_t test_seed(void);
 
+/*
+ * The seed of tests that hold rates to limits, which chance passes once in some thousand runs:
+ * always the same, but in the long form.
+ */
+uint64_t test_seed_of_rates(void);
+
 /* Whether FASTMM_TEST_LONG is 1: everything, or far more, instead of what takes seconds. */
 int test_long(void);
 
