@@ -399,6 +399,90 @@ START_TEST(p23_unpopulated)
 }
 END_TEST
 
+/* --- P11, P25, P27: what huge pages had wrong, on the small pages of a whole table -------------
+ */
+
+#define TABLE PAGES(FASTMM_PTES)
+
+static struct fastmm_mm *new_table_of_pages(struct fastmm_machine **machine, enum fastmm_access by)
+{
+    *machine = new_machine(2048);
+    struct fastmm_mm *mm = new_mm(*machine);
+    map_at(mm, BASE, FASTMM_PTES, RW, NULL);
+    EQUAL(fastmm_mm_access(mm, BASE, TABLE, by, NULL), 0);
+    return mm;
+}
+
+/* Pages without access are pages, wherever they are counted. */
+START_TEST(p11_no_access_is_counted)
+{
+    struct fastmm_machine *machine;
+    struct fastmm_mm *mm = new_table_of_pages(&machine, FASTMM_WRITE);
+    const uint32_t prots[] = {0, RW};
+    const uint64_t pfn = fastmm_pte_pfn(pte_at(mm, BASE));
+    for (int i = 0; i < 2; i++) {
+        int64_t rss[FASTMM_RSS_COUNTERS];
+        EQUAL(fastmm_mm_protect(mm, BASE, BASE + TABLE, prots[i]), 0);
+        EQUAL(fastmm_mm_resident(mm, BASE, BASE + TABLE, rss), 0);
+        EQUAL(rss[FASTMM_RSS_ANON], FASTMM_PTES);
+        EQUAL(rss_of(mm, FASTMM_RSS_ANON), FASTMM_PTES);
+        EQUAL(fastmm_pte_pfn(pte_at(mm, BASE)), pfn);
+        HOLDS(fastmm_pte_present(pte_at(mm, BASE)));
+        EQUAL((pte_at(mm, BASE) & FASTMM_PTE_PRESENT) != 0, prots[i] != 0);
+    }
+    end_mm(mm);
+    end_machine(machine);
+}
+END_TEST
+
+/* A read makes nothing dirty, and being dirty doesn't open the zero page to a forced write. */
+START_TEST(p25_zero_page_is_never_written)
+{
+    struct fastmm_machine *machine;
+    struct fastmm_mm *mm = new_table_of_pages(&machine, FASTMM_READ);
+    struct fastmm_frame_info before, after;
+    EQUAL(fastmm_machine_frame(machine, FASTMM_PFN_ZERO, &before), 0);
+    HOLDS(fastmm_pte_young(pte_at(mm, BASE)) && !fastmm_pte_dirty(pte_at(mm, BASE)));
+    EQUAL(fastmm_mm_protect(mm, BASE, BASE + TABLE, FASTMM_VM_READ), 0);
+    for (uint64_t i = 0; i < FASTMM_PTES; i++) {
+        EQUAL(fastmm_mm_force_write(mm, BASE + PAGES(i)), 0);
+        HOLDS(fastmm_pte_pfn(pte_at(mm, BASE + PAGES(i))) != FASTMM_PFN_ZERO);
+    }
+    EQUAL(fastmm_machine_frame(machine, FASTMM_PFN_ZERO, &after), 0);
+    HOLDS(!after.dirty && after.refs == before.refs && after.mapcount == before.mapcount);
+    EQUAL(rss_of(mm, FASTMM_RSS_ANON), FASTMM_PTES);
+    check_machine(machine);
+    end_mm(mm);
+    end_machine(machine);
+}
+END_TEST
+
+/* The one page that is pinned is copied, its 511 neighbours are shared. */
+START_TEST(p27_pinned_among_others)
+{
+    struct fastmm_machine *machine;
+    struct fastmm_mm *mm = new_table_of_pages(&machine, FASTMM_WRITE), *child;
+    const uint64_t pinned = BASE + PAGES(200);
+    uint64_t pfn;
+    EQUAL(fastmm_mm_pin(mm, pinned, &pfn), 0);
+    EQUAL(fastmm_mm_fork(mm, &child), 0);
+    for (uint64_t at = BASE; at < BASE + TABLE; at += PAGES(1)) {
+        bool shared = fastmm_pte_pfn(pte_at(mm, at)) == fastmm_pte_pfn(pte_at(child, at));
+        EQUAL(shared, at != pinned);
+        EQUAL(fastmm_pte_write(pte_at(mm, at)), at == pinned);
+    }
+    EQUAL(rss_of(child, FASTMM_RSS_ANON), FASTMM_PTES);
+    EQUAL(fastmm_mm_fault(child, pinned, FASTMM_WRITE), 0);
+    EQUAL(fastmm_mm_fault(mm, pinned, FASTMM_WRITE), 0);
+    EQUAL(fastmm_pte_pfn(pte_at(mm, pinned)), pfn);
+    EQUAL(fastmm_machine_unpin(machine, pfn), 0);
+    check_machine(machine);
+    end_mm(child);
+    end_mm(mm);
+    end_machine(machine);
+}
+END_TEST
+
 static TCase *add_case(Suite *suite, const char *name, const TTest *test)
 {
     TCase *tcase = tcase_create(name);
@@ -416,10 +500,13 @@ int main(void)
     add_case(suite, "P05", p05_swap_is_tracked);
     add_case(suite, "P07", p07_soft_dirty);
     add_case(suite, "P09", p09_zero_page);
+    add_case(suite, "P11", p11_no_access_is_counted);
     add_case(suite, "P13", p13_failed_fork_of_raw_frames);
     add_case(suite, "P17", p17_non_canonical);
     add_case(suite, "P19", p19_odd_middle_entries);
     tcase_add_test(add_case(suite, "P21", p21_indices), p21_random_pages);
     add_case(suite, "P23", p23_unpopulated);
+    add_case(suite, "P25", p25_zero_page_is_never_written);
+    add_case(suite, "P27", p27_pinned_among_others);
     return test_main(suite);
 }
