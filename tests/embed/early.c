@@ -141,9 +141,9 @@ static void *work(void *unused)
 
 static void fill_up(void)
 {
-    static void *p[LIMIT / (1 << 20) + 1];
+    static void *p[LIMIT / (1 << 20) + 2]; /* one more than there can be, and one that fails */
     unsigned n = 0;
-    while (n < sizeof(p) / sizeof(p[0]) && (p[n] = malloc(1 << 20)))
+    while (n + 1 < sizeof(p) / sizeof(p[0]) && (p[n] = malloc(1 << 20)))
         n++;
     expect(n > 0 && p[n] == NULL && errno == ENOMEM && !malloc(PTRDIFF_MAX), "the limit");
     agree("at the limit");

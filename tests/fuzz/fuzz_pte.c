@@ -98,6 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         codes_are_inverse((unsigned)(word[0] & 0x1f), word[1] & FASTMM_SWP_OFFSET_MAX,
                           word[0] >> 60 & FASTMM_SWP_FLAGS);
         codes_are_inverse(0, word[1] | ~(word[0] >> 5), 0);
+        codes_are_inverse(0, FASTMM_SWP_OFFSET_MAX, word[0] >> 60 & FASTMM_SWP_FLAGS);
         frames_are_inverse(word[1], word[0]);
     }
     return 0;

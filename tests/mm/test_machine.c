@@ -197,7 +197,6 @@ START_TEST(objects_and_splits)
 }
 END_TEST
 
-/* DONTNEED over whole tables frees those that end up empty, and no others. */
 /* What tells the middle two apart isn't inherited; they join what changes, and not each other. */
 START_TEST(alike_and_apart)
 {
@@ -218,6 +217,7 @@ START_TEST(alike_and_apart)
 }
 END_TEST
 
+/* DONTNEED over whole tables frees those that end up empty, and no others. */
 START_TEST(empty_tables_go)
 {
     struct fastmm_machine *machine = new_machine(4096);
