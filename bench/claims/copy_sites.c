@@ -10,7 +10,7 @@
 #define UNKNOWN(dst, src, n) __asm__ volatile("" : "+r"(dst), "+r"(src), "+r"(n) : : "memory")
 
 #define TWICE(x) x x
-#define SITES(x) TWICE(TWICE(TWICE(TWICE(TWICE(TWICE(x))))))
+#define SITES(x) TWICE(TWICE(TWICE(TWICE(TWICE(x)))))
 
 /* The request at a place in the list. */
 #define TAKE(at)                                                   \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Places that copy or clear, each with its own code: one in a loop, which stays warm, and 64 in a
+ * Places that copy or clear, each with its own code: one in a loop, which stays warm, and 32 in a
  * row, of which none has been executed lately.
  */
 #ifndef FASTMM_BENCH_CLAIMS_COPY_SITES_H
@@ -19,7 +19,7 @@ enum copy_way {
     COPY_WAYS
 };
 enum { COPY_COPY, COPY_CLEAR, COPY_OPS };
-enum { COPY_SITES = 64 };
+enum { COPY_SITES = 32 };
 
 /* What to copy: one request again and again, or a list of them. */
 struct copy_blocks {

@@ -9,22 +9,17 @@
 #include "fork_variants.h"
 #include "walk/scene.h"
 
+#include <string.h>
+
 static const char *const layouts[] = {"redis", "seq", "rand"};
 enum { LAYOUTS = sizeof(layouts) / sizeof(layouts[0]), MIB = 16 };
-enum { HEADLINES = 2 }; /* layouts, and configurations, that come first: redis and one more */
+enum { HEADLINES = 2 }; /* layouts that come first: redis and one more */
 
 static struct scene *scenes[LAYOUTS];
 static bool failed; /* a fork that was timed */
 static const struct walk_impl kernel_like = {"kernel_style", FASTMM_MM_PLAIN, &rival_kernel_style};
 
-#define CONFIG_DECLARE(name) extern const struct fork_variants JOIN2(fork_variants, name);
-#define CONFIG_ROW(name)     {#name, &JOIN2(fork_variants, name)},
-CLAIM_CONFIGS(CONFIG_DECLARE)
-
-static const struct {
-    const char *name;
-    const struct fork_variants *variants;
-} configs[] = {CLAIM_CONFIGS(CONFIG_ROW)};
+CLAIM_TABLE(fork_variants);
 
 static const unsigned locks[FORK_LOCKS] = {0, 1, 3};
 static const char *const lookups[FORK_LOOKUPS] = {"call", "call_again", "inlined", "fast_inlined"};
@@ -79,6 +74,11 @@ static bool do_the_same(struct scene *s, const struct fork_variant *a, const str
     return fork_once(s, a, &digest[0]) && fork_once(s, b, &digest[1]) && digest[0] == digest[1];
 }
 
+static bool is_headline(const char *config)
+{
+    return strcmp(config, CLAIM_FIRST_CONFIG) == 0 || strcmp(config, CLAIM_THUNKS_CONFIG) == 0;
+}
+
 static void add_row(struct claims *claims, size_t config, unsigned lock, size_t layout,
                     enum fork_lookup lookup)
 {
@@ -90,7 +90,7 @@ static void add_row(struct claims *claims, size_t config, unsigned lock, size_t 
         claims_add(claims, 1, family, "fork/%s/%s/locked:%u/%s", layouts[layout],
                    configs[config].name, locks[lock], lookups[lookup]);
     row->aa = lookup == FORK_CALL_AGAIN;
-    row->headline = layout < HEADLINES && lock != 1 && config < HEADLINES;
+    row->headline = layout < HEADLINES && lock != 1 && is_headline(configs[config].name);
     row->timed = time_fork;
     row->context = s;
     row->items = (double)s->slots;

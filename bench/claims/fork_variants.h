@@ -7,7 +7,8 @@
 #include "placed.h"
 
 enum fork_lookup { FORK_CALL, FORK_CALL_AGAIN, FORK_INLINE, FORK_FAST, FORK_LOOKUPS };
-enum { FORK_LOCKS = 3 }; /* none, one and three locked operations a page */
+/* None, one and three locked operations a page; with one there is no second call. */
+enum { FORK_LOCKS = 3 };
 
 struct fork_variant {
     int (*copy[PLACEMENTS])(const struct rival_copy *c);

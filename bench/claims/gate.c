@@ -18,14 +18,7 @@ static const char *const states[] = {"absent", "set", "markers"};
 enum { STATES = sizeof(states) / sizeof(states[0]), COUNTED = 16 };
 static struct gate_space *spaces[STATES];
 
-#define CONFIG_DECLARE(name) extern const struct gate_variants JOIN2(gate_variants, name);
-#define CONFIG_ROW(name)     {#name, &JOIN2(gate_variants, name)},
-CLAIM_CONFIGS(CONFIG_DECLARE)
-
-static const struct {
-    const char *name;
-    const struct gate_variants *variants;
-} configs[] = {CLAIM_CONFIGS(CONFIG_ROW)};
+CLAIM_TABLE(gate_variants);
 
 static const char *const jobs[GATE_JOBS] = {"setter", "fault/locked:0", "fault/locked:4"};
 static const char *const gates[GATES] = {"ungated", "ungated_again", "gate_last", "gate_first",

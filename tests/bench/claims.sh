@@ -17,7 +17,32 @@ has() {
     grep -q -- "$2" "$3" || fail "$1: no '$2'"
 }
 
-"$program" --smoke --report "$scratch" >"$scratch/out" 2>"$scratch/err" || fail "status $?"
+# The user stands somewhere with a script, and in a hook, say, git works on a repository.
+mkdir "$scratch/here"
+cat >"$scratch/here/script" <<'end'
+#!/bin/sh
+echo "$GIT_DIR" >>ran
+end
+chmod +x "$scratch/here/script"
+GIT_DIR=$scratch/users
+export GIT_DIR
+contents() {
+    find "$GIT_DIR" -type f -exec cksum {} + 2>/dev/null | sort
+}
+if command -v git >/dev/null; then
+    git init -q --bare "$GIT_DIR" || fail 'no repository'
+fi
+contents >"$scratch/before"
+(cd "$scratch/here" && "$program" --smoke --report "$scratch" -- ./script) >"$scratch/out" 2>"$scratch/err" ||
+    fail "status $?"
+contents >"$scratch/after"
+cmp "$scratch/before" "$scratch/after" || fail "the user's repository was touched"
+has 'the command, as the user would run it' "^$GIT_DIR\$" "$scratch/here/ran"
+has 'the command' '"name": "command/./script/elapsed/empty-fastmm"' "$scratch/claims.json"
+if command -v git >/dev/null; then
+    has 'git' '"name": "git/all/elapsed/empty-fastmm"' "$scratch/claims.json"
+fi
+unset GIT_DIR
 cat "$scratch/err"
 
 for i in 1 2 3; do
