@@ -56,7 +56,8 @@ struct claims {
     const char *directory; /* of this program */
     unsigned cpus;         /* that threads are placed on; 0 when that is unknown */
     struct kernel_costs kernel;
-    char skipped[16][CLAIM_NOTE]; /* what can't be tried here, and why */
+    char about[CLAIM_LAST + 1][2 * CLAIM_NOTE]; /* what holds for a claim's whole table */
+    char skipped[16][CLAIM_NOTE];               /* what can't be tried here, and why */
     unsigned skipped_count;
 };
 
@@ -69,6 +70,10 @@ double claims_clock(void);
 /* A new row, valid until the next. Its name is printf-style and unique within the claim. */
 struct claim_row *claims_add(struct claims *claims, unsigned claim, const char *family,
                              const char *name, ...) __attribute__((format(printf, 4, 5)));
+
+/* Adds to what is said once above the claim's table. */
+void claims_explain(struct claims *claims, unsigned claim, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Says what can't be tried here. */
 void claims_skip(struct claims *claims, const char *format, ...)

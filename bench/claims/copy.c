@@ -123,8 +123,7 @@ static void add_row(struct claims *claims, int op, struct subject *subject, size
     }
     row->wrong =
         digest_of(&subject->blocks, &sites[base]) != digest_of(&subject->blocks, &sites[other]);
-    snprintf(row->note, sizeof(row->note), "%s; text: %u and %u bytes a place", subject->what,
-             row->side[0].text, row->side[1].text);
+    snprintf(row->note, sizeof(row->note), "%s", subject->what);
 }
 
 static struct subject *add_subject(const char *kind, const char *what,
@@ -166,6 +165,8 @@ static void add_subjects(struct claims *claims)
 void copy_claim_add(struct claims *claims)
 {
     add_subjects(claims);
+    claims_explain(claims, 2,
+                   "text: bytes at each place that copies; what it calls is not in it. ");
     for (int op = 0; op < COPY_OPS; op++)
         for (int cold = 0; cold < 2; cold++)
             for (unsigned i = 0; i < subject_count; i++)

@@ -99,9 +99,6 @@ static void add_row(struct claims *claims, size_t config, unsigned lock, size_t 
     /* All must do what the first of them does, that of the first configuration. */
     row->wrong = !do_the_same(s, &configs[0].variants->variant[0][FORK_CALL], &variants[lookup]) ||
                  !do_the_same(s, &variants[FORK_CALL], &variants[lookup]);
-    snprintf(row->note, sizeof(row->note),
-             "text: %u bytes with the call (and %u of what is called), %u %s", row->side[0].text,
-             configs[config].variants->callee_text(), row->side[1].text, lookups[lookup]);
 }
 
 void fork_claim_add(struct claims *claims)
@@ -112,6 +109,11 @@ void fork_claim_add(struct claims *claims)
         if (!scenes[l])
             claims_skip(claims, "claim 1, layout %s: no memory for it", layouts[l]);
     }
+    claims_explain(claims, 1,
+                   "text: bytes of the walk's innermost level; the lookup that is called:");
+    for (size_t c = 0; c < sizeof(configs) / sizeof(configs[0]); c++)
+        claims_explain(claims, 1, "%s %u (%s)", c ? "," : "", configs[c].variants->callee_text(),
+                       configs[c].name);
     for (size_t c = 0; c < sizeof(configs) / sizeof(configs[0]); c++)
         for (unsigned lock = 0; lock < FORK_LOCKS; lock++)
             for (size_t l = 0; l < LAYOUTS; l++)

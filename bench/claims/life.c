@@ -180,8 +180,8 @@ static void note_storm(struct claims *claims, struct claim_row *row)
     double fault = claims->kernel.anon_fault.ns;
     snprintf(
         row->note, sizeof(row->note),
-        "saves %.2f ns of a fault that takes %.0f ns here: %+.3f %% to expect; a read is off by "
-        "at most %" PRId64 " pages (percpu %" PRId64 "), seen %" PRId64 " (%" PRId64 ")",
+        "saves %.2f ns of a fault's %.0f ns here: %+.3f %% to expect; reads off by at most %" PRId64
+        " pages (percpu %" PRId64 "), seen %" PRId64 " (%" PRId64 ")",
         saved, fault, fault > 0 ? 100 * saved / fault : 0, life_ways[way].bound(storm->space[way]),
         life_ways[base_way].bound(storm->space[base_way]), storm->error[way],
         storm->error[base_way]);

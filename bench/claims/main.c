@@ -157,17 +157,24 @@ static bool is_right(const struct claims *claims)
 static int write_report(const struct options *options, const struct claims_report *report)
 {
     char error[PATH_MAX + 256];
-    if (report_file(options->report, "claims.json", claims_json, report, error, sizeof(error)) !=
-            0 ||
-        report_file(options->report, "claims.csv", claims_csv, report, error, sizeof(error)) != 0) {
+    static const struct {
+        const char *name;
+        void (*write)(FILE *out, const void *content);
+    } files[] = {
+        {"claims.json", claims_json}, {"claims.csv", claims_csv}, {"claims.txt", claims_text}};
+    int status = 0;
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !status; i++)
+        status = report_file(options->report, files[i].name, files[i].write, report, error,
+                             sizeof(error));
+    if (status != 0) {
         fprintf(stderr, "fastmm-bench-claims: %s\n", error);
         return 1;
     }
     bool plotted = claims_plot(options->report, report, error, sizeof(error)) == 0;
     if (!plotted)
         printf("No pictures: %s.\n", error);
-    printf("Report: claims.json, claims.csv%s in %s\n", plotted ? ", claims/*.svg" : "",
-           options->report);
+    printf("Report: claims.json, claims.csv, claims.txt (all tables in full)%s in %s\n",
+           plotted ? ", claims/*.svg" : "", options->report);
     return 0;
 }
 

@@ -44,6 +44,16 @@ struct claim_row *claims_add(struct claims *claims, unsigned claim, const char *
     return row;
 }
 
+void claims_explain(struct claims *claims, unsigned claim, const char *format, ...)
+{
+    char *about = claims->about[claim];
+    size_t used = strlen(about);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(about + used, sizeof(claims->about[claim]) - used, format, args);
+    va_end(args);
+}
+
 void claims_skip(struct claims *claims, const char *format, ...)
 {
     const unsigned most = sizeof(claims->skipped) / sizeof(claims->skipped[0]);

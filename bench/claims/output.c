@@ -2,6 +2,7 @@
 #include "output.h"
 
 #include "harness/report.h"
+#include "harness/table.h"
 #include "harness/text.h"
 #include "need.h"
 
@@ -18,16 +19,36 @@ static const char *const titles[CLAIM_LAST + 1] = {
     "Claim 4: the mapping's flag tested first (said to save 1.0 % of a fault)",
 };
 
-static struct effect_row shown(const struct claim_row *row)
+static struct effect_row shown(const struct claim_row *row, bool all)
 {
     return (struct effect_row){.title = row->name,
                                .label = {row->side[0].label, row->side[1].label},
                                .sample = {row->sample[0], row->sample[1]},
                                .effect = row->effect,
-                               .note = *row->note ? row->note : NULL};
+                               .text = {row->side[0].text, row->side[1].text},
+                               .note = *row->note ? row->note : NULL,
+                               .brief = !all && !row->headline};
 }
 
-static void print_claim(FILE *out, const struct claims *claims, unsigned claim)
+/* In lines of at most 100 characters, broken at spaces. */
+static void print_wrapped(FILE *out, const char *text)
+{
+    enum { WIDTH = 100 };
+    while (*text) {
+        size_t length = strlen(text);
+        if (length > WIDTH) {
+            length = WIDTH;
+            while (length && text[length] != ' ')
+                length--;
+            length = length ? length : WIDTH;
+        }
+        fprintf(out, "%.*s\n", (int)length, text);
+        text += length;
+        text += *text == ' ';
+    }
+}
+
+static void print_claim(FILE *out, const struct claims *claims, unsigned claim, bool all)
 {
     struct effect_row *rows = need(calloc(claims->count + 1, sizeof(*rows)));
     unsigned count = 0, verdicts[4] = {0}, aa = 0, missing = 0;
@@ -36,7 +57,7 @@ static void print_claim(FILE *out, const struct claims *claims, unsigned claim)
         const struct claim_row *row = &claims->rows[i];
         if (row->claim != claim)
             continue;
-        rows[count++] = shown(row);
+        rows[count++] = shown(row, all);
         if (!row->count) {
             missing++;
         } else if (row->aa) {
@@ -50,7 +71,10 @@ static void print_claim(FILE *out, const struct claims *claims, unsigned claim)
     char not_measured[40] = "";
     if (missing)
         snprintf(not_measured, sizeof(not_measured), " (and %u not measured)", missing);
-    fprintf(out, "\n%s\n\n", titles[claim]);
+    fputc('\n', out);
+    print_wrapped(out, titles[claim]);
+    print_wrapped(out, claims->about[claim]);
+    fputc('\n', out);
     effect_table(out, rows, count);
     fprintf(out,
             "\n%u comparisons: %u better, %u worse, %u none, %u undecided%s. Of %u things compared "
@@ -62,26 +86,41 @@ static void print_claim(FILE *out, const struct claims *claims, unsigned claim)
     free(rows);
 }
 
-void claims_print(FILE *out, const struct claims_report *report)
+static void print_claims(FILE *out, const struct claims_report *report, bool all)
 {
     const struct claims *claims = report->claims;
     char sentence[CLAIM_SENTENCE];
     fputc('\n', out);
     for (int i = 0; i < CLAIM_SENTENCES; i++) {
         claims_sentence(claims, i, sentence, sizeof(sentence));
-        fprintf(out, "%s\n", sentence);
+        print_wrapped(out, sentence);
+        fputc('\n', out);
     }
     for (unsigned claim = 1; claim <= CLAIM_LAST; claim++)
-        print_claim(out, claims, claim);
+        print_claim(out, claims, claim, all);
     fputs(
         "\ngain: time saved, in per cent of the first of the two. *: the 95 % interval of the "
         "bootstrap over\nplacements excludes none, by Holm's correction over the claim's table. A "
         "gain no larger than what\ncomparing a thing with itself showed is neither better nor "
         "worse.\n",
         out);
-    for (unsigned i = 0; i < claims->skipped_count; i++)
-        fprintf(out, "%s%s\n", i ? "  " : "\nNot tried:\n  ", claims->skipped[i]);
+    for (unsigned i = 0; i < claims->skipped_count; i++) {
+        fputs(i ? "" : "\nNot tried:\n", out);
+        print_wrapped(out, claims->skipped[i]);
+    }
     fprintf(out, "Measured in %.0f s.\n", report->seconds);
+}
+
+void claims_print(FILE *out, const struct claims_report *report)
+{
+    print_claims(out, report, report->claims->full);
+}
+
+void claims_text(FILE *out, const void *content)
+{
+    const struct claims_report *report = content;
+    table_machine(out, report->machine);
+    print_claims(out, report, true);
 }
 
 /* --- JSON --------------------------------------------------------------------------------------

@@ -20,8 +20,13 @@ enum { CLAIM_SENTENCES = 3, CLAIM_SENTENCE = 1024 };
 /* What was decided for this CPU. */
 void claims_sentence(const struct claims *claims, int number, char *out, size_t size);
 
-/* Sentences first, then the tables. */
+/*
+ * Sentences first, then the tables: of the comparisons that the sentences are about and their like
+ * in full, of the others a line each.
+ */
 void claims_print(FILE *out, const struct claims_report *report);
+/* The same with all tables in full, and the machine. */
+void claims_text(FILE *out, const void *report);
 
 void claims_json(FILE *out, const void *report);
 void claims_csv(FILE *out, const void *report);

@@ -170,6 +170,8 @@ static void add_job(struct claims *claims, const char *group, const char *name,
         claims_add(claims, 2, family, "%s/%s/%s/%s-%s", group, name, metrics[metric],
                    preloads[base].label, base == other ? "again" : preloads[other].label);
     row->aa = base == other;
+    row->headline =
+        !directory || directory == scratch; /* the user's command, and all that git does */
     row->timed = time_job;
     row->context = job;
     row->placements = claims->smoke ? 1 : TURNS;
@@ -177,8 +179,6 @@ static void add_job(struct claims *claims, const char *group, const char *name,
     row->side[0] = (struct claim_side){preloads[base].label, &preloads[base], 0};
     row->side[1] =
         (struct claim_side){base == other ? "again" : preloads[other].label, &preloads[other], 0};
-    snprintf(row->note, sizeof(row->note),
-             "another experiment than the claim: the program's own copies are replaced");
 }
 
 static bool run_quietly(char *const *arguments, const char *directory)
@@ -270,6 +270,10 @@ void preload_claim_add(struct claims *claims)
         claims_skip(claims, "claim 2, programs under the preloaded library: it was not built");
         return;
     }
+    claims_explain(
+        claims, 2,
+        "git/ and command/ are another experiment than the claim: the copies of programs "
+        "are replaced, not those of system calls.");
     jobs = need(calloc(COMMANDS + METRICS + 8, sizeof(*jobs)));
     if (claims->user)
         add_user(claims);

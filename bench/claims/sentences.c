@@ -15,6 +15,10 @@ static const char *judged(const struct claims *claims, unsigned claim, const cha
         return "not measured";
     int used = snprintf(out, size, "%s, ", effect_verdict_name(row->effect.verdict));
     effect_words(&row->effect, out + used, size - (size_t)used);
+    used = (int)strlen(out);
+    if (row->effect.verdict == EFFECT_UNDECIDED && row->effect.star)
+        snprintf(out + used, size - (size_t)used, " (things compared with themselves: %.2f %%)",
+                 row->effect.floor);
     return out;
 }
 

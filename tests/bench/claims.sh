@@ -50,8 +50,12 @@ for i in 1 2 3; do
     has 'a table' "^Claim $i: " "$scratch/out"
 done
 has 'what mm people know' 'Min *Amean *Stddev *CoeffVar *Max *BAmean-50 *BAmean-95 *BAmean-99' "$scratch/out"
-has 'the system-call side' "can't be reproduced in userspace" "$scratch/out"
-has 'text sizes' 'text: [1-9][0-9]* bytes with the call (and [1-9]' "$scratch/out"
+has 'the system-call side' 'claim 2, the system-call side' "$scratch/out"
+has 'text sizes' ' BAmean-99 *text$' "$scratch/out"
+has 'text of what is called' 'lookup that is called: [1-9][0-9]* ([a-z]*_plain)' "$scratch/out"
+[ "$(grep -c '^  gain %' "$scratch/claims.txt")" = "$(grep -c '"claim": ' "$scratch/claims.json")" ] ||
+    fail 'claims.txt has not a table for each comparison'
+[ "$(sed '1,/^1\. /d; /^Report: /d' "$scratch/out" | awk 'length > 160' | wc -l)" = 0 ] || fail 'lines are too long to read'
 
 # The report is one that fastmm compare understands, and a thing compared with itself is no other.
 "$fastmm" compare "$scratch/claims.json" "$scratch/claims.json" >"$scratch/same" 2>&1 ||

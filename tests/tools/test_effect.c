@@ -77,7 +77,6 @@ START_TEST(a_slowdown_of_one_per_cent_is_detected)
 }
 END_TEST
 
-/* Over a table of comparisons of things with themselves, one table in 20 may show a star. */
 /* The least probability that there can be must pass Holm's correction in a table of any size. */
 START_TEST(a_large_table_hides_no_large_effect)
 {
@@ -99,6 +98,7 @@ START_TEST(a_large_table_hides_no_large_effect)
 }
 END_TEST
 
+/* Over a table of comparisons of things with themselves, one table in 20 may show a star. */
 START_TEST(nothing_is_made_out_of_nothing_more_often_than_it_says)
 {
     uint64_t random = test_seed_of_rates();

@@ -15,11 +15,13 @@ static void print_time(FILE *out, double value)
         fprintf(out, " %10.*f", places, value);
 }
 
-static void print_sample(FILE *out, const char *label, const struct sample *sample)
+static void print_sample(FILE *out, const char *label, const struct sample *sample, unsigned text)
 {
     fprintf(out, "  %-*.*s %5u", LABEL, LABEL, label, sample->count);
     for (int i = 0; i < SAMPLE_FIGURES; i++)
         print_time(out, sample->figure[i]);
+    if (text)
+        fprintf(out, " %6u", text);
     fputc('\n', out);
 }
 
@@ -44,12 +46,12 @@ static void print_gains(FILE *out, const struct sample sample[2], const struct e
     fputc('\n', out);
 }
 
-static void print_title(FILE *out)
+static void print_title(FILE *out, bool text)
 {
     fprintf(out, "  %-*s %5s", LABEL, "ns", "n");
     for (int i = 0; i < SAMPLE_FIGURES; i++)
         fprintf(out, " %10s", sample_name((enum sample_figure)i));
-    fputc('\n', out);
+    fputs(text ? "   text\n" : "\n", out);
 }
 
 void effect_words(const struct effect *effect, char *out, size_t size)
@@ -63,27 +65,40 @@ void effect_words(const struct effect *effect, char *out, size_t size)
                  effect->star ? "*" : "");
 }
 
+static void print_outcome(FILE *out, const struct effect_row *row)
+{
+    char words[96];
+    effect_words(&row->effect, words, sizeof(words));
+    fprintf(out, "%s: %s, %s", row->title, effect_verdict_name(row->effect.verdict), words);
+    if (isnan(row->effect.detectable))
+        fprintf(out, " (%u clusters are too few to tell)", row->effect.clusters);
+    else
+        fprintf(out, ", could have seen %.2f %%", row->effect.detectable);
+    if (row->brief && row->text[0])
+        fprintf(out, ", text %u and %u", row->text[0], row->text[1]);
+    fputc('\n', out);
+}
+
 void effect_table(FILE *out, const struct effect_row *rows, unsigned count)
 {
+    bool text = false;
+    for (unsigned i = 0; i < count; i++)
+        text |= rows[i].text[0] > 0;
     if (count)
-        print_title(out);
+        print_title(out, text);
     for (unsigned i = 0; i < count; i++) {
         const struct effect_row *row = &rows[i];
-        char words[96];
         if (!row->sample[0].count || !row->sample[1].count) {
             fprintf(out, "%s: not measured: %s\n", row->title, row->note ? row->note : "no times");
             continue;
         }
-        effect_words(&row->effect, words, sizeof(words));
-        fprintf(out, "%s: %s, %s", row->title, effect_verdict_name(row->effect.verdict), words);
-        if (isnan(row->effect.detectable))
-            fprintf(out, " (%u clusters are too few to tell)\n", row->effect.clusters);
-        else
-            fprintf(out, ", could have seen %.2f %%\n", row->effect.detectable);
+        print_outcome(out, row);
+        if (row->brief)
+            continue;
         for (int side = 0; side < 2; side++)
-            print_sample(out, row->label[side], &row->sample[side]);
+            print_sample(out, row->label[side], &row->sample[side], row->text[side]);
         print_gains(out, row->sample, &row->effect);
-        if (row->note && !(i && rows[i - 1].note && strcmp(row->note, rows[i - 1].note) == 0))
+        if (row->note && (i == 0 || !rows[i - 1].note || strcmp(row->note, rows[i - 1].note) != 0))
             fprintf(out, "  %s\n", row->note);
     }
 }

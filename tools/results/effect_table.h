@@ -13,7 +13,9 @@ struct effect_row {
     const char *label[2]; /* base, and what is to replace it */
     struct sample sample[2];
     struct effect effect;
+    unsigned text[2]; /* bytes of code, or 0 */
     const char *note; /* a line more, or NULL */
+    bool brief;       /* what came out of it in one line, without times and note */
 };
 
 /* Says first what the columns are; times are ns. */
