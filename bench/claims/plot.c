@@ -93,7 +93,8 @@ static void print_script(FILE *out, const void *content)
         "set output '%s'\n"
         "set title 'Claim %u: time saved, per cent of the base, with 95 %% intervals'\n"
         "set xlabel 'gain, %%'\nset grid x\nset xzeroaxis\nset arrow from 0, graph 0 to 0, graph "
-        "1 nohead lc 'black'\nset yrange [%u:0]\nset key below\nset bmargin 6\nset ytics (",
+        "1 nohead lc 'black'\nset yrange [%u:0]\nset key below samplen 2\nset bmargin 6\nset ytics "
+        "(",
         140 + 16 * rows, picture->svg, picture->claim, rows + 1);
     for (unsigned i = 0, line = 0; i < picture->claims->count; i++)
         if (is_shown(&picture->claims->rows[i], picture->claim)) {
