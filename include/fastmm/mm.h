@@ -32,7 +32,7 @@
 
 #include <fastmm/swp.h>
 
-#define FASTMM_MM_EPOCH 2
+#define FASTMM_MM_EPOCH 3
 
 struct fastmm_machine;
 struct fastmm_object;

@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define TABLE_SPAN (UINT64_C(512) << 12)
-
 void ref_init(struct ref *r, uint64_t user_end)
 {
     memset(r, 0, sizeof(*r));
@@ -43,7 +41,7 @@ bool ref_is_file(const struct ref_slot *s)
 }
 
 /* Must a write be found out before the page is writable? */
-static bool awaits_write(const struct ref_slot *s)
+bool ref_awaits_write(const struct ref_slot *s)
 {
     return (s->flags & FASTMM_VM_SOFT_TRACKED) && !s->soft;
 }
@@ -101,7 +99,7 @@ bool ref_swap_cached(const struct ref *r, int page)
     return false;
 }
 
-static int references(const struct ref *r, int page)
+int ref_references(const struct ref *r, int page)
 {
     return ref_mapcount(r, page) + r->page[page].pins + ref_swap_cached(r, page);
 }
@@ -113,7 +111,7 @@ bool ref_entry_wp(const struct ref_slot *s)
     return s->kind != REF_NONE && s->wp;
 }
 
-static int new_page(struct ref *r, bool anon, int object)
+int ref_new_page(struct ref *r, bool anon, int object)
 {
     for (int i = 0; i < REF_PAGES; i++) {
         int page = (r->pages + i) % REF_PAGES;
@@ -138,12 +136,12 @@ void ref_clear_entry(struct ref_slot *s)
 static void release_page(struct ref *r, int page)
 {
     struct ref_page *p = &r->page[page];
-    if (p->anon && references(r, page) == 0)
+    if (p->anon && ref_references(r, page) == 0)
         p->used = false;
 }
 
 /* With its last user a slot is free, and what the swap cache has of it. */
-static void release_slot(struct ref *r, uint64_t offset)
+void ref_release_slot(struct ref *r, uint64_t offset)
 {
     if (offset >= REF_SWAP_SLOTS || ref_swap_users(r, offset) || r->swap_cache[offset] < 0)
         return;
@@ -162,7 +160,7 @@ void ref_drop_entry(struct ref *r, struct ref_slot *s)
     ref_clear_entry(s);
     if (page >= 0)
         release_page(r, page);
-    release_slot(r, slot);
+    ref_release_slot(r, slot);
 }
 
 /* --- Mappings -------------------------------------------------------------------------------- */
@@ -217,241 +215,6 @@ int ref_zap(struct ref *r, int mm, int first, int end)
     return 0;
 }
 
-/* --- Faults ---------------------------------------------------------------------------------- */
-
-static bool shared_rw_by_default(const struct ref_slot *s)
-{
-    return !ref_is_private(s) && (s->flags & FASTMM_VM_WRITE) && !ref_is_file(s) &&
-           !(s->flags & (FASTMM_VM_UFFD_WP | FASTMM_VM_SOFT_TRACKED));
-}
-
-static void set_page(const struct ref *r, struct ref_slot *s, int page, bool write, bool wp)
-{
-    s->kind = REF_PAGE;
-    s->page = page;
-    s->value = 0;
-    s->young = true;
-    s->dirty = write;
-    s->soft = write && r->soft_dirty;
-    s->wp = wp;
-    s->rw = ((write && (s->flags & FASTMM_VM_WRITE)) || shared_rw_by_default(s)) && !wp;
-}
-
-static void set_private(struct ref *r, int mm, int slot, bool wp)
-{
-    set_page(r, &r->mm[mm].slot[slot], new_page(r, true, -1), true, wp);
-    ref_flag_anon(r, mm, slot);
-}
-
-static int cached(struct ref *r, const struct ref_slot *s)
-{
-    int *page = &r->cache[s->object][s->pgoff];
-    bool out = *page == REF_OUT;
-    if (*page < 0)
-        *page = new_page(r, false, s->object);
-    r->page[*page].dirty |= out;
-    return *page;
-}
-
-/* Where a write would find nothing out, because the page is dirty, the entry is dirty at once. */
-static void set_cached(const struct ref *r, struct ref_slot *s, int page, bool write, bool wp)
-{
-    set_page(r, s, page, write, wp);
-    if (s->rw && r->page[page].dirty) {
-        s->dirty = true;
-        s->soft = r->soft_dirty;
-    }
-}
-
-static void around(struct ref *r, int mm, int slot)
-{
-    struct ref_slot *slots = r->mm[mm].slot;
-    uint64_t addr = ref_address(r, slot);
-    uint64_t window = addr & ~UINT64_C(0xffff);
-    /* the window begins no earlier than the mapping */
-    for (int i = slot; i >= 0 && slots[i].mapped && slots[i].group == slots[slot].group; i--)
-        if (i == 0 || !slots[i - 1].mapped || slots[i - 1].group != slots[slot].group)
-            window = ref_address(r, i) > window ? ref_address(r, i) : window;
-    const uint64_t window_end = window + 0x10000;
-    int inside = 0, cached_pages = 0;
-    for (int turn = 0; turn < 2; turn++) {
-        for (int i = 0; i < REF_SLOTS; i++) {
-            struct ref_slot *s = &slots[i];
-            uint64_t at = ref_address(r, i);
-            if (!s->mapped || s->group != slots[slot].group || at < window || at >= window_end ||
-                at / TABLE_SPAN != addr / TABLE_SPAN || s->pgoff >= REF_OBJECT_PAGES)
-                continue;
-            int page = r->cache[s->object][s->pgoff];
-            inside += turn == 0;
-            cached_pages += turn == 0 && page >= 0;
-            if (turn == 1 && s->kind == REF_NONE && page >= 0)
-                set_cached(r, s, page, false, false);
-        }
-        if (!r->table && (inside < (ref_is_file(&slots[slot]) ? 2 : 1) || !cached_pages))
-            return;
-    }
-}
-
-/* Entries are writable where the mapping is, whoever writes. */
-static bool may_write(const struct ref_slot *s)
-{
-    return s->flags & FASTMM_VM_WRITE;
-}
-
-static int fault_missing(struct ref *r, int mm, int slot, bool write)
-{
-    struct ref_slot *s = &r->mm[mm].slot[slot];
-    bool wp = ref_entry_wp(s);
-    if (s->object < 0) {
-        if (write) {
-            set_private(r, mm, slot, wp);
-            s->dirty = may_write(s);
-            s->soft = s->soft && may_write(s);
-        } else {
-            s->kind = REF_ZERO;
-            s->soft = false; /* which a marker may have had */
-            s->value = 0;
-            s->young = true;
-            s->wp = wp;
-        }
-        return 1000;
-    }
-    if (!write && !(s->flags & FASTMM_VM_UFFD_WP))
-        around(r, mm, slot);
-    if (write && ref_is_private(s))
-        ref_flag_anon(r, mm, slot);
-    if (s->pgoff >= REF_OBJECT_PAGES)
-        return FASTMM_FAULT_SIGBUS;
-    int page = cached(r, s);
-    if (write && ref_is_private(s)) {
-        set_private(r, mm, slot, wp);
-        return 1000;
-    }
-    if (write)
-        r->page[page].dirty = true;
-    set_cached(r, s, page, write, wp);
-    return 1000;
-}
-
-static int fault_write_protected(struct ref *r, int mm, int slot)
-{
-    struct ref_slot *s = &r->mm[mm].slot[slot];
-    if (s->wp && (s->flags & FASTMM_VM_UFFD_WP)) {
-        if (!(s->flags & FASTMM_VM_UFFD_ASYNC))
-            return FASTMM_FAULT_UFFD_WP;
-        s->wp = false;
-    }
-    bool page = s->kind == REF_PAGE;
-    struct ref_page *p = page ? &r->page[s->page] : NULL;
-    bool alone = page && p->anon && (p->exclusive || references(r, s->page) == 1);
-    if (ref_is_private(s) && !alone) {
-        ref_drop_entry(r, s);
-        set_private(r, mm, slot, false);
-        return 1000;
-    }
-    if (ref_is_private(s))
-        p->exclusive = true;
-    else
-        p->dirty = true;
-    s->dirty = s->young = true;
-    s->soft = r->soft_dirty;
-    s->rw = may_write(s);
-    return 1000;
-}
-
-static int fault_swap(struct ref *r, int mm, int slot, bool write)
-{
-    struct ref_slot *s = &r->mm[mm].slot[slot];
-    bool wp = s->wp, held_up = wp && (s->flags & FASTMM_VM_UFFD_WP), soft = s->soft;
-    uint64_t offset = s->value;
-    int page = r->swap_cache[offset];
-    if (page < 0) {
-        page = new_page(r, true, -1);
-        r->page[page].exclusive = ref_swap_users(r, offset) == 1;
-        if (!r->page[page].exclusive)
-            r->swap_cache[offset] = page;
-    }
-    ref_clear_entry(s);
-    set_page(r, s, page, false, wp);
-    release_slot(r, offset);
-    if (write && references(r, page) == 1)
-        r->page[page].exclusive = true;
-    s->dirty = write && !held_up && r->page[page].exclusive;
-    s->soft = soft || (s->dirty && r->soft_dirty);
-    s->rw = may_write(s) && !held_up && r->page[page].exclusive && !awaits_write(s);
-    ref_flag_anon(r, mm, slot);
-    return 1000;
-}
-
-static int fault_once(struct ref *r, int mm, int slot, bool write)
-{
-    struct ref_slot *s = &r->mm[mm].slot[slot];
-    switch (s->kind) {
-    case REF_NONE:
-        return fault_missing(r, mm, slot, write);
-    case REF_MARKER:
-        if (s->value & FASTMM_MARKER_POISON)
-            return FASTMM_FAULT_SIGBUS;
-        if (s->value & FASTMM_MARKER_GUARD)
-            return FASTMM_FAULT_SIGSEGV;
-        if (!(s->flags & FASTMM_VM_UFFD_WP)) {
-            ref_clear_entry(s);
-            return 1000;
-        }
-        return fault_missing(r, mm, slot, write);
-    case REF_SWAP:
-        return fault_swap(r, mm, slot, write);
-    default:
-        if (write && !s->rw)
-            return fault_write_protected(r, mm, slot);
-        s->young = true;
-        s->dirty = s->dirty || write;
-        return FASTMM_FAULT_OK;
-    }
-}
-
-/* Can a debugger's write go to the page as it is? */
-static bool reached_by_force(const struct ref *r, const struct ref_slot *s)
-{
-    if (s->kind != REF_PAGE)
-        return false;
-    bool tracked = s->wp && (s->flags & FASTMM_VM_UFFD_WP);
-    return s->rw || (!may_write(s) && !tracked && !awaits_write(s) && r->page[s->page].anon &&
-                     r->page[s->page].exclusive);
-}
-
-int ref_force_write(struct ref *r, int mm, int slot)
-{
-    const struct ref_slot *s = &r->mm[mm].slot[slot];
-    if (!s->mapped || (!may_write(s) && !ref_is_private(s)))
-        return -EIO;
-    while (!reached_by_force(r, s))
-        if (fault_once(r, mm, slot, true) != 1000)
-            return -EIO;
-    r->page[s->page].dirty = true;
-    return 0;
-}
-
-int ref_fault(struct ref *r, int mm, int slot, bool write)
-{
-    const struct ref_slot *s = &r->mm[mm].slot[slot];
-    if (!s->mapped || !(s->flags & (write ? FASTMM_VM_WRITE : FASTMM_VM_PROT)))
-        return FASTMM_FAULT_SIGSEGV;
-    int result;
-    do
-        result = fault_once(r, mm, slot, write);
-    while (result == 1000);
-    return result;
-}
-
-int ref_pin(struct ref *r, int mm, int slot)
-{
-    const struct ref_slot *s = &r->mm[mm].slot[slot];
-    if (s->mapped && ref_is_file(s) && !ref_is_private(s))
-        return -EFAULT;
-    return s->mapped && s->kind == REF_PAGE && s->rw ? 0 : ref_fault(r, mm, slot, true);
-}
-
 /* --- Fork ------------------------------------------------------------------------------------ */
 
 static void fork_page(struct ref *r, int parent, struct ref_slot *from, struct ref_slot *to)
@@ -459,7 +222,7 @@ static void fork_page(struct ref *r, int parent, struct ref_slot *from, struct r
     struct ref_page *p = from->kind == REF_PAGE ? &r->page[from->page] : NULL;
     bool keep_wp = from->wp && (to->flags & FASTMM_VM_UFFD_WP);
     if (p && p->anon && p->pins && p->exclusive && r->mm[parent].has_pinned) {
-        set_page(r, to, new_page(r, true, -1), true, keep_wp);
+        ref_set_page(r, to, ref_new_page(r, true, -1), true, keep_wp);
         return;
     }
     if (ref_is_private(from))
@@ -534,115 +297,6 @@ void ref_destroy(struct ref *r, int mm)
     for (int first = 0; first < REF_SLOTS; first += REF_REGION_PAGES)
         ref_unmap(r, mm, first, first + REF_REGION_PAGES);
     r->mm[mm].used = false;
-}
-
-/* --- Protection ------------------------------------------------------------------------------ */
-
-/* May a page become writable without a fault? */
-static bool upgrade(const struct ref *r, const struct ref_slot *s)
-{
-    bool wp = s->wp && (s->flags & FASTMM_VM_UFFD_WP);
-    if (!(s->flags & FASTMM_VM_WRITE) || wp || s->kind != REF_PAGE || awaits_write(s))
-        return false;
-    if (ref_is_private(s))
-        return r->page[s->page].anon && r->page[s->page].exclusive;
-    return ref_is_file(s) && s->dirty;
-}
-
-int ref_protect(struct ref *r, int mm, int first, int end, uint32_t prot)
-{
-    if (!ref_whole(r, mm, first, end))
-        return -ENOMEM;
-    ref_isolate_changing(r, mm, first, end, FASTMM_VM_PROT, prot);
-    for (int i = first; i < end; i++) {
-        struct ref_slot *s = &r->mm[mm].slot[i];
-        if ((s->flags & FASTMM_VM_PROT) == prot)
-            continue;
-        s->flags = (s->flags & ~FASTMM_VM_PROT) | prot;
-        if (s->kind == REF_PAGE)
-            s->rw = shared_rw_by_default(s) || upgrade(r, s);
-    }
-    ref_settle(r, mm);
-    return 0;
-}
-
-int ref_register(struct ref *r, int mm, int first, int end, uint32_t features)
-{
-    if (!ref_any(r, mm, first, end))
-        return -EINVAL;
-    for (int i = first; i < end; i++) {
-        const struct ref_slot *s = &r->mm[mm].slot[i];
-        if (!s->mapped)
-            continue;
-        if (ref_is_file(s) && !(features & FASTMM_VM_UFFD_ASYNC))
-            return -EINVAL;
-        if ((s->flags & FASTMM_VM_UFFD_WP) &&
-            (s->flags & FASTMM_VM_UFFD) != (FASTMM_VM_UFFD_WP | features))
-            return -EBUSY;
-    }
-    ref_isolate_changing(r, mm, first, end, FASTMM_VM_UFFD, FASTMM_VM_UFFD_WP | features);
-    for (int i = first; i < end; i++) {
-        struct ref_slot *s = &r->mm[mm].slot[i];
-        if (s->mapped)
-            s->flags = (s->flags & ~FASTMM_VM_UFFD) | FASTMM_VM_UFFD_WP | features;
-    }
-    ref_settle(r, mm);
-    return 0;
-}
-
-static void wp_entry(struct ref *r, struct ref_slot *s, bool protect)
-{
-    bool empty_too =
-        s->object >= 0 || (s->flags & (FASTMM_VM_UFFD_UNPOPULATED | FASTMM_VM_UFFD_ASYNC));
-    switch (s->kind) {
-    case REF_NONE:
-        if (protect && empty_too) {
-            s->kind = REF_MARKER;
-            s->value = FASTMM_MARKER_UFFD_WP;
-        }
-        break;
-    case REF_MARKER:
-        if (!protect && s->value == FASTMM_MARKER_UFFD_WP)
-            ref_clear_entry(s);
-        break;
-    default:
-        s->wp = protect;
-        if (s->kind == REF_PAGE)
-            s->rw = !protect && (shared_rw_by_default(s) || upgrade(r, s));
-    }
-}
-
-int ref_wp(struct ref *r, int mm, int first, int end, bool protect)
-{
-    if (!ref_any(r, mm, first, end))
-        return -ENOENT;
-    for (int i = first; i < end; i++)
-        if (r->mm[mm].slot[i].mapped && !(r->mm[mm].slot[i].flags & FASTMM_VM_UFFD_WP))
-            return -ENOENT;
-    for (int i = first; i < end; i++)
-        if (r->mm[mm].slot[i].mapped)
-            wp_entry(r, &r->mm[mm].slot[i], protect);
-    return 0;
-}
-
-int ref_unregister(struct ref *r, int mm, int first, int end)
-{
-    if (!ref_any(r, mm, first, end))
-        return -EINVAL;
-    for (int i = first; i < end; i++)
-        if (r->mm[mm].slot[i].mapped && ref_is_file(&r->mm[mm].slot[i]) &&
-            !(r->mm[mm].slot[i].flags & FASTMM_VM_UFFD_WP))
-            return -EINVAL;
-    ref_isolate_changing(r, mm, first, end, FASTMM_VM_UFFD, 0);
-    for (int i = first; i < end; i++) {
-        struct ref_slot *s = &r->mm[mm].slot[i];
-        if (!s->mapped || !(s->flags & FASTMM_VM_UFFD_WP))
-            continue;
-        wp_entry(r, s, false);
-        s->flags &= ~FASTMM_VM_UFFD;
-    }
-    ref_settle(r, mm);
-    return 0;
 }
 
 /* --- Entries put in -------------------------------------------------------------------------- */

@@ -18,5 +18,11 @@ void ref_settle(struct ref *r, int mm);
 bool ref_whole(const struct ref *r, int mm, int first, int end);
 void ref_flag_anon(struct ref *r, int mm, int slot);
 void ref_flag_guard(struct ref *r, int mm, int slot);
+bool ref_awaits_write(const struct ref_slot *s);
+int ref_references(const struct ref *r, int page);
+int ref_new_page(struct ref *r, bool anon, int object);
+void ref_release_slot(struct ref *r, uint64_t offset);
+bool ref_shared_rw_by_default(const struct ref_slot *s);
+void ref_set_page(const struct ref *r, struct ref_slot *s, int page, bool write, bool wp);
 
 #endif
