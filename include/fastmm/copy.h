@@ -192,8 +192,10 @@ FASTMM_API void fastmm_page_copy(void *dst, const void *src);
 
 /*
  * Clears n bytes that, most of them, won't be used soon: a huge page about to be handed out, for
- * one. Streams past the cache except FASTMM_CLEAR_HOT_BYTES around dst + hot, which are written
- * last and stay cached. 0, or -EINVAL when n is not 0 and hot >= n. `hot` means nothing for n = 0.
+ * one. Streams past the cache except FASTMM_CLEAR_HOT_BYTES around dst + hot (moved inwards at
+ * either end; all of a shorter block), which are written last and stay cached, whatever thresholds
+ * or implementation are set. 0, or -EINVAL when n is not 0 and hot >= n. `hot` means nothing for
+ * n = 0.
  */
 FASTMM_API int fastmm_clear_huge(void *dst, size_t n, size_t hot);
 

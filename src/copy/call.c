@@ -137,6 +137,16 @@ void *fastmm_clear_stream(void *dst, size_t n)
     return stream_ops()->fill(dst, 0, n);
 }
 
+/* The plan's way, but never streaming: thresholds may be set as low as the hot part is long. */
+static void clear_cached(void *dst, size_t n)
+{
+    const struct fastmm_copy_plan *plan = &fastmm_copy_choice_made()->plan;
+    uint32_t impl = fastmm_copy_route_inline(plan, FASTMM_COPY_OP_FILL, dst, NULL, n).impl;
+    if (impl == FASTMM_COPY_STREAM)
+        impl = FASTMM_COPY_SSE2;
+    fastmm_copy_impl_ops(impl)->fill(dst, 0, n);
+}
+
 int fastmm_clear_huge(void *dst, size_t n, size_t hot)
 {
     if (n == 0)
@@ -146,11 +156,13 @@ int fastmm_clear_huge(void *dst, size_t n, size_t hot)
     if (!FASTMM_COPY_ACCEPTED(FASTMM_COPY_OP_FILL, dst, NULL, n))
         return 0;
     unsigned char *d = (unsigned char *)dst;
-    size_t half = FASTMM_CLEAR_HOT_BYTES / 2;
-    size_t first = hot > half ? hot - half : 0;
-    size_t end = n - first > FASTMM_CLEAR_HOT_BYTES ? first + FASTMM_CLEAR_HOT_BYTES : n;
+    size_t kept = n < FASTMM_CLEAR_HOT_BYTES ? n : FASTMM_CLEAR_HOT_BYTES;
+    size_t first = hot > kept / 2 ? hot - kept / 2 : 0;
+    if (first > n - kept)
+        first = n - kept;
+    size_t end = first + kept;
     stream_ops()->fill(d, 0, first);
     stream_ops()->fill(d + end, 0, n - end);
-    fastmm_fill_large(d + first, 0, end - first);
+    clear_cached(d + first, kept);
     return 0;
 }

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Pages, and huge ranges with the part that stays cached. */
-#define _GNU_SOURCE
 #include "arena.h"
 #include "test_main.h"
 
 #include <fastmm/copy.h>
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <ucontext.h>
-#include <unistd.h>
 
 #define HOT FASTMM_CLEAR_HOT_BYTES
 
@@ -56,76 +51,6 @@ START_TEST(huge_clear_is_whole_wherever_the_hot_part_is)
 }
 END_TEST
 
-#define PAGES   512
-#define LARGEST ((size_t)PAGES * 4096)
-
-/* Pages in the order in which they were first written, and whether past the cache. */
-static struct {
-    unsigned char *block;
-    unsigned count;
-    unsigned page[PAGES];
-    int streamed[PAGES];
-} writes;
-
-#ifdef __x86_64__
-/* movntdq and its longer forms (Intel SDM volume 2: 66 0F E7, VEX and EVEX alike); not movnti. */
-static int is_streaming(const unsigned char *code)
-{
-    if (code[0] == 0x62)
-        return code[4] == 0xe7;
-    if (code[0] == 0xc5)
-        return code[2] == 0xe7;
-    if (code[0] == 0xc4)
-        return code[3] == 0xe7;
-    code += code[0] == 0x66;
-    code += (code[0] & 0xf0) == 0x40;
-    return code[0] == 0x0f && code[1] == 0xe7;
-}
-#endif
-
-static void first_write(int signal, siginfo_t *info, void *context)
-{
-    (void)signal;
-    size_t page = ((uintptr_t)info->si_addr - (uintptr_t)writes.block) / 4096;
-    if (page >= PAGES || writes.count == PAGES)
-        _exit(99);
-    writes.page[writes.count] = (unsigned)page;
-#ifdef __x86_64__
-    const ucontext_t *at = context;
-    writes.streamed[writes.count] =
-        is_streaming((const unsigned char *)(uintptr_t)at->uc_mcontext.gregs[REG_RIP]);
-#else
-    (void)context;
-#endif
-    writes.count++;
-    mprotect(writes.block + page * 4096, 4096, PROT_READ | PROT_WRITE);
-}
-
-/* Whole pages around `hot` come last, by plain stores; all that come before them are streamed. */
-START_TEST(the_hot_part_is_written_last_and_stays_cached)
-{
-    static const size_t hots[] = {0, HOT / 2, LARGEST / 2, LARGEST - HOT / 2, LARGEST - 4096};
-    size_t hot = hots[_i], low = hot < HOT / 2 ? 0 : hot - HOT / 2;
-    size_t warm = (LARGEST - low < HOT ? LARGEST - low : HOT) / 4096;
-    struct sigaction action = {.sa_sigaction = first_write, .sa_flags = SA_SIGINFO};
-    writes.block = mmap(NULL, LARGEST, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    ck_assert_ptr_ne(writes.block, MAP_FAILED);
-    sigaction(SIGSEGV, &action, NULL);
-    ck_assert_int_eq(fastmm_clear_huge(writes.block, LARGEST, hot), 0);
-    signal(SIGSEGV, SIG_DFL);
-    ck_assert_uint_eq(writes.count, PAGES);
-    for (size_t i = 0; i < PAGES; i++) {
-        size_t page = writes.page[i];
-        int last = i >= PAGES - warm;
-        ck_assert_int_eq(last, page >= low / 4096 && page < low / 4096 + warm);
-#if defined(__x86_64__) && !FASTMM_COPY_SANITIZED
-        ck_assert_int_eq(writes.streamed[i], !last);
-#endif
-    }
-    munmap(writes.block, LARGEST);
-}
-END_TEST
-
 START_TEST(hot_outside_is_refused)
 {
     unsigned char block[100];
@@ -143,7 +68,6 @@ int main(void)
     TCase *tc = tcase_create("page");
     tcase_add_test(tc, pages_are_whole);
     tcase_add_test(tc, huge_clear_is_whole_wherever_the_hot_part_is);
-    tcase_add_loop_test(tc, the_hot_part_is_written_last_and_stays_cached, 0, 5);
     tcase_add_test(tc, hot_outside_is_refused);
     suite_add_tcase(suite, tc);
     return test_main(suite);
