@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as type information: nothing outside of them may be read, nothing may take forever, and
- * an offset that is found lies within what a structure can be. Inputs that are random from the
+ * Any bytes as type information: nothing outside of them may be read, and nothing may take forever.
+ * Inputs that are random from the
  * first byte on end at the header, so each is also tried behind a sound one.
  */
 #include "mm/btf.h"
@@ -13,9 +13,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void look(const uint8_t *bytes, size_t size)
 {
-    uint32_t offset = 0;
-    if (btf_offset(bytes, size, "a", "b", &offset) && offset > UINT32_MAX / 8)
-        abort();
+    uint32_t offset = UINT32_MAX;
+    if (btf_offset(bytes, size, "a", "b", &offset) != (offset != UINT32_MAX))
+        abort(); /* no structure is larger, so no member begins there */
 }
 
 /* The input as types, with names behind it, in memory that ends where they do. */

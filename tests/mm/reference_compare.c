@@ -119,7 +119,12 @@ static void compare_mapping(const struct ref *r, const struct fastmm_mm *mm, int
     EQUAL(vma != NULL, s[i].mapped);
     if (!vma)
         return;
-    EQUAL(vma->flags & FASTMM_VM_SOFT_TRACKED, s[i].flags & FASTMM_VM_SOFT_TRACKED);
+    /* All that a caller can ask for; the rest says what became of it. */
+    const uint32_t asked = FASTMM_VM_PROT | FASTMM_VM_SHARED | FASTMM_VM_DONTCOPY |
+                           FASTMM_VM_WIPEONFORK | FASTMM_VM_UFFD | FASTMM_VM_SOFT_TRACKED;
+    EQUAL(vma->flags & asked, s[i].flags & asked);
+    if (s[i].object >= 0)
+        EQUAL(vma->pgoff + (ref_address(r, i) - vma->start) / FASTMM_PAGE_SIZE, s[i].pgoff);
     bool begins = i % REF_REGION_PAGES == 0 || !s[i - 1].mapped || s[i - 1].group != s[i].group;
     if ((vma->start == ref_address(r, i)) != begins)
         ck_abort_msg("mm %d, slot %d: a mapping begins in one world only", m, i);

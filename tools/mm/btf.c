@@ -100,9 +100,9 @@ static bool open_btf(struct btf *b, const unsigned char *bytes, size_t size)
     return index_types(b);
 }
 
-/* The member of structure or union number `type`, in bits. */
+/* Where in structure or union number `type` the member begins, in bits: inside of it. */
 static bool find_member(const struct btf *b, uint32_t type, const char *name, unsigned depth,
-                        uint32_t *bits)
+                        uint64_t *bits)
 {
     struct type t;
     if (type >= b->count || !read_type(b, b->at[type], &t) || depth == 0 ||
@@ -112,10 +112,10 @@ static bool find_member(const struct btf *b, uint32_t type, const char *name, un
         struct member m;
         memcpy(&m, b->types + b->at[type] + sizeof(t) + i * sizeof(m), sizeof(m));
         uint32_t offset = t.info >> 31 ? m.offset & 0xffffff : m.offset;
-        uint32_t inside = 0;
+        uint64_t inside = 0;
         if (m.name ? is_named(b, m.name, name) : find_member(b, m.type, name, depth - 1, &inside)) {
             *bits = offset + inside;
-            return true;
+            return *bits / 8 < t.size_or_type;
         }
     }
     return false;
@@ -130,11 +130,12 @@ bool btf_offset(const unsigned char *bytes, size_t size, const char *structure, 
     if (!open_btf(&b, bytes, size))
         return false;
     for (uint32_t i = 1; i < b.count && !found; i++) {
-        uint32_t bits = 0;
+        uint64_t bits = 0;
         if (read_type(&b, b.at[i], &t) && kind_of(&t) == KIND_STRUCT &&
             is_named(&b, t.name, structure))
             found = find_member(&b, i, member, 8, &bits);
-        *offset = bits / 8;
+        if (found)
+            *offset = (uint32_t)(bits / 8);
     }
     free(b.at);
     return found;

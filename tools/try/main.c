@@ -4,6 +4,7 @@
 #include "host.h"
 #include "parts.h"
 
+#include "mm/commands.h"
 #include "tool.h"
 
 #include <dlfcn.h>
@@ -62,7 +63,7 @@ int main(int argc, char **argv)
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
             fputs(usage, stdout);
-            return tool_finish();
+            return mm_finish(RUN_AGREED);
         }
         if (argv[i][0] != '-') {
             argv[1 + files++] = argv[i];
@@ -86,6 +87,5 @@ int main(int argc, char **argv)
     good = try_kernel(user, seed, ops) && good;
     if (good)
         try_bench(user);
-    int finished = tool_finish();
-    return good ? finished : TOOL_FAILED;
+    return mm_finish(good ? RUN_AGREED : RUN_DIFFERED);
 }
