@@ -18,6 +18,16 @@ static const char *const states[] = {"absent", "set", "markers"};
 enum { STATES = sizeof(states) / sizeof(states[0]), COUNTED = 16 };
 static struct gate_space *spaces[STATES];
 
+/* Entries of many tables, so that no branch predictor learns by heart which of them are markers. */
+enum { TABLES = 128 };
+static fastmm_pte_t empty[FASTMM_PTES], markers[TABLES * FASTMM_PTES];
+
+/* The entries of the table that is set in this round. */
+static const fastmm_pte_t *orig_of(const struct gate_space *s, uint64_t round)
+{
+    return s == spaces[STATES - 1] ? markers + round % TABLES * FASTMM_PTES : empty;
+}
+
 CLAIM_TABLE(gate_variants);
 
 static const char *const jobs[GATE_JOBS] = {"setter", "fault/locked:0", "fault/locked:4"};
@@ -40,27 +50,35 @@ static struct gate_space *space_open(int state)
     s->top[0] = (uintptr_t)s->upper;
     s->upper[4] = (uintptr_t)s->middle;
     s->middle[0] = (uintptr_t)s->pte;
-    uint64_t seed = 1;
-    for (size_t i = 0; state == 2 && i < FASTMM_PTES; i++) {
-        seed = seed * 6364136223846793005u + 1442695040888963407u;
-        s->orig[i] = seed >> 63 ? fastmm_marker_make(FASTMM_MARKER_UFFD_WP) : 0;
-    }
     return s;
+}
+
+static void make_markers(void)
+{
+    uint64_t seed = 1;
+    for (size_t i = 0; i < TABLES * FASTMM_PTES; i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        markers[i] = seed >> 63 ? fastmm_marker_make(FASTMM_MARKER_UFFD_WP) : 0;
+    }
 }
 
 static double time_entries(void *context, const void *variant, unsigned placement,
                            uint64_t iterations)
 {
+    struct gate_space *s = context;
     gate_run *entries = ((const struct gate_variant *)variant)->run[placement];
     double start = claims_clock();
-    while (iterations--)
-        entries(context);
+    while (iterations--) {
+        s->orig = orig_of(s, iterations);
+        entries(s);
+    }
     return claims_clock() - start;
 }
 
 static uint64_t digest_of(struct gate_space *s, const struct gate_variant *variant)
 {
     memset(s->pte, 0, sizeof(s->pte));
+    s->orig = orig_of(s, 0);
     variant->run[0](s);
     return bench_digest(0, s->pte, sizeof(s->pte));
 }
@@ -121,6 +139,7 @@ void gate_claim_add(struct claims *claims)
     claims_explain(claims, 4,
                    "branches: the conditional ones executed, counted by single steps; text: bytes "
                    "of the loop that sets entries or faults, without what it calls");
+    make_markers();
     for (int state = 0; state < STATES; state++)
         spaces[state] = need(space_open(state));
     for (size_t c = 0; c < sizeof(configs) / sizeof(configs[0]); c++)

@@ -22,9 +22,9 @@ struct gate_page {
 struct gate_space {
     struct fastmm_vma vma;
     uint64_t top[FASTMM_PTES], upper[FASTMM_PTES], middle[FASTMM_PTES]; /* addresses of tables */
-    fastmm_pte_t orig[FASTMM_PTES]; /* the entries that were there */
     fastmm_pte_t pte[FASTMM_PTES];
-    unsigned entries; /* of the table are set */
+    const fastmm_pte_t *orig; /* the entries that were there */
+    unsigned entries;         /* of the table are set */
     uint32_t lock;
     int64_t rss;
     struct gate_page page[FASTMM_PTES];
