@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -117,6 +118,7 @@ static bool prepare_child(const struct job *job, const struct preload *preload)
     else
         unsetenv("LD_PRELOAD");
     signal(SIGPIPE, SIG_DFL);
+    personality((unsigned long)personality(0xffffffff) & ~(unsigned long)ADDR_NO_RANDOMIZE);
     return !job->directory || (chdir(job->directory) == 0 && set_git_environment());
 }
 

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -224,7 +225,10 @@ static void aslr(char *out)
 {
     char value[8];
     if (read_line("/proc/sys/kernel/randomize_va_space", value, sizeof(value)))
-        append(out, "%s", *value == '0' ? "off" : "on");
+        append(out, "%s",
+               *value == '0'                                 ? "off"
+               : personality(0xffffffff) & ADDR_NO_RANDOMIZE ? "off for this program"
+                                                             : "on");
 }
 
 static void load_average(char *out)

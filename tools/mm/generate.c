@@ -176,7 +176,7 @@ static void make_remove(struct generator *g, struct trace_op *op)
     make_on_mapped(g, op);
 }
 
-/* Nor is reclaiming pages of files. */
+/* Reclaiming pages of files isn't in the model. */
 bool generate_swaps(const struct generate_setup *setup)
 {
     return setup->kind != GENERATE_FILE && setup->kind != GENERATE_MIXED && !setup->no_swap;

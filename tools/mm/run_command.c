@@ -92,6 +92,15 @@ static int finish(const struct run_setup *setup, size_t done, enum run_verdict v
     return mm_finish(verdict);
 }
 
+/* Of several files: what isn't permitted for one must not hide what went wrong with another. */
+static int weight(enum run_verdict verdict)
+{
+    return verdict == RUN_DIFFERED        ? 3
+           : verdict == RUN_BROKE         ? 2
+           : verdict == RUN_NOT_PERMITTED ? 1
+                                          : 0;
+}
+
 int mm_run(int argc, char **argv)
 {
     struct run_setup setup = {.on = RUN_ON_MODEL};
@@ -119,7 +128,7 @@ int mm_run(int argc, char **argv)
         worst = record(argv[1], into, &setup, &done);
     for (int i = 1; !into && i <= files; i++) {
         enum run_verdict verdict = run_file(argv[i], &setup, &done);
-        worst = worst == RUN_AGREED || verdict == RUN_DIFFERED ? verdict : worst;
+        worst = weight(verdict) > weight(worst) ? verdict : worst;
     }
     return finish(&setup, done, worst);
 }
