@@ -56,8 +56,7 @@ static int make_tables(struct fastmm_mm *mm, const struct fastmm_vma *vma, uint6
                : 0;
 }
 
-/* Only mappings whose faults resolve by themselves are protected; the others don't matter, or do.
- */
+/* Mappings whose faults don't resolve by themselves are passed over, unless the caller minds. */
 static int check_async(const struct fastmm_mm *mm, uint64_t start, uint64_t end)
 {
     for (size_t i = fastmm_vma_at(mm, start); i < mm->vma_count && mm->vmas[i]->start < end; i++)

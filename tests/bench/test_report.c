@@ -30,8 +30,9 @@ static struct goal_score scores[] = {
     {.goal = &goals[1], .total = 1, .count = 1, .cells = &no_cell}};
 static struct machine machine = {.facts = 1, .warnings = 1};
 static char *figures[] = {(char *)"c/memory/fastmm\tbytes\t16", (char *)HOSTILE,
+                          (char *)"c/spread/fastmm\tp50_ns\t20",
                           (char *)"c/spread/fastmm\tworst_ns\t1.5e6"};
-static struct report report = {scores, 2, &machine, "default", 1.5, figures, 3};
+static struct report report = {scores, 2, &machine, "default", 1.5, figures, 4};
 
 static void fill(void)
 {
@@ -77,7 +78,7 @@ START_TEST(figures_have_a_line_for_each_case)
     const char *found = strstr(table, "\nAlso found:\n");
     ck_assert_ptr_nonnull(found);
     ck_assert_str_eq(found, "\nAlso found:\n  c/memory/fastmm: 16 bytes\n"
-                            "  c/spread/fastmm: 1500000 worst_ns\n");
+                            "  c/spread/fastmm: 20 p50_ns, 1500000 worst_ns\n");
     free(table);
 }
 END_TEST

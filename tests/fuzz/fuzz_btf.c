@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Any bytes as type information: nothing outside of them may be read, and nothing may take forever.
- * Inputs that are random from the
- * first byte on end at the header, so each is also tried behind a sound one.
+ * Inputs that are random from the first byte on end at the header, so each is also tried behind a
+ * sound one.
  */
 #include "mm/btf.h"
 

@@ -4,7 +4,7 @@
  * reads back as the same, and stand in an order in which it can run. Since random bytes hardly ever
  * make a word, they are also taken as indices into the words of the format.
  */
-#include "mm/trace.h"
+#include "mm/trace_words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +43,7 @@ static void require_round_trip(const struct trace *trace)
     trace_print(out, trace);
     fclose(out);
     require(!trace_parse("again", text, size, &again, &error), "what was written can be read");
+    require(again.soft_dirty == trace->soft_dirty, "the machine is the same");
     require(again.count == trace->count, "as many operations are read as were written");
     for (size_t i = 0; i < trace->count; i++) {
         again.op[i].line = trace->op[i].line;
@@ -66,92 +67,47 @@ static void try_text(const char *text, size_t size)
     trace_free(&trace);
 }
 
+enum { MOST_WORDS = 256, LONGEST_WORD = 24 };
+static const char *words[MOST_WORDS];
+static unsigned word_count;
+
+static void add_word(const char *word)
+{
+    require(word_count < MOST_WORDS && strlen(word) < LONGEST_WORD, "there is room for a word");
+    words[word_count++] = word;
+}
+
+/* Those of the format's tables, and what stands in no table. */
+static void add_words(void)
+{
+    static const char *const others[] = {
+        "p0",   "p1",   "p2", "\n", "\n",      "\n",     "0",       "1",      "2",
+        "8",    "1024", "o0", "x1", "private", "shared", "machine", "object", "shmem",
+        "file", "uffd", "=",  "ok", "segv",    "ENOENT", "EFAULT",  "#",
+    };
+    static const struct trace_word *const tables[] = {trace_prots, trace_map_flags, trace_features,
+                                                      trace_categories, trace_attributes};
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        add_word(others[i]);
+    for (unsigned verb = 0; verb < TRACE_VERBS; verb++)
+        add_word(trace_verbs[verb].name);
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+        for (const struct trace_word *word = tables[i]; word->text; word++)
+            add_word(word->text);
+    for (enum trace_kind kind = 0; kind < TRACE_KINDS; kind++)
+        add_word(trace_kind_name(kind));
+    for (size_t i = 0; i < sizeof(trace_rss_names) / sizeof(trace_rss_names[0]); i++)
+        add_word(trace_rss_names[i]);
+}
+
 static void try_words(const uint8_t *data, size_t size)
 {
-    static const char *const words[] = {
-        "p0",
-        "p1",
-        "p2",
-        "map",
-        "unmap",
-        "mprotect",
-        "read",
-        "write",
-        "dontneed",
-        "free",
-        "guard",
-        "unguard",
-        "register",
-        "unregister",
-        "wp",
-        "unwp",
-        "fork",
-        "exit",
-        "expect",
-        "rss",
-        "\n",
-        "\n",
-        "\n",
-        "0",
-        "1",
-        "2",
-        "8",
-        "1024",
-        "private",
-        "shared",
-        "o0",
-        "object",
-        "shmem",
-        "file",
-        "rw",
-        "r",
-        "none",
-        "anon",
-        "x1",
-        "=",
-        "ok",
-        "uffd",
-        "ENOENT",
-        "async",
-        "event-fork",
-        "#",
-        "unpopulated",
-        "dontfork",
-        "wipeonfork",
-        "mremap",
-        "force-write",
-        "pageout",
-        "remove",
-        "populate-read",
-        "populate-write",
-        "dofork",
-        "keeponfork",
-        "poison",
-        "pin",
-        "unpin",
-        "wp-matching",
-        "clear-refs",
-        "allocations",
-        "w",
-        "rx",
-        "rwx",
-        "raw",
-        "event-remap",
-        "check-async",
-        "ro",
-        "dirty",
-        "clean",
-        "not-wp",
-        "alone",
-        "not-alone",
-        "soft-dirty",
-        "not-soft-dirty",
-    };
-    char text[LONGEST * 24], *at = text;
+    char text[LONGEST * (LONGEST_WORD + 1)], *at = text;
+    if (!word_count)
+        add_words();
     for (size_t i = 0; i < size; i++) {
-        const char *word = words[data[i] % (sizeof(words) / sizeof(words[0]))];
+        const char *word = words[data[i] % word_count];
         size_t length = strlen(word);
-        require(length < 24, "a word fits");
         memcpy(at, word, length);
         at[length] = ' ';
         at += length + 1;
